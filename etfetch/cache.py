@@ -1,0 +1,305 @@
+"""The content-addressed cache: verified archives and unpacked parts, shared by all projects.
+
+Layout, below `v1/` (see `docs/cache.md`):
+
+- `blobs/sha256/ab/<digest>`: archives, verified before they got that name.
+- `trees/sha256/ab/<key>/{index.json,files/}`: unpacked parts; the key is `lockfile.tree_key`.
+- `partial/`: what is being written, under names nobody else uses.
+- `damaged/`: entries that were found wrong, set aside for a look.
+- `locks/`: one file lock an entry.
+
+Whatever has its final name is complete: it was written elsewhere, synced and renamed. The locks only keep
+two processes from doing the same work; where a file system lies about locks, both do it and the
+second rename finds the same bytes. No network here: `fetch` brings the bytes, `archive` the trees.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from etfetch import digest, durable
+from etfetch.errors import BusyError
+from etfetch.plan import TreeFile
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+_TAG = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# This folder holds a cache of etfetch. See https://bford.info/cachedir/\n"
+)
+ABANDONED_AFTER = 24 * 3600
+"""Seconds after which an unfinished download or tree cannot belong to a running install."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How much of the cache something takes: entries and bytes."""
+
+    entries: int
+    bytes: int
+
+
+class Cache:
+    """One cache folder. Its folders are made when first written to, so reading leaves no trace."""
+
+    def __init__(self, root: Path, lock_timeout: float = 600.0) -> None:
+        self.root = root
+        self._base = root / "v1"
+        self._lock_timeout = lock_timeout
+
+    # Blobs
+
+    def blob(self, sha256: str) -> Path:
+        """Where the archive with that digest is, or will be."""
+        return self._base / "blobs" / "sha256" / sha256[:2] / sha256
+
+    def has_blob(self, sha256: str, size: int | None = None) -> bool:
+        """Whether an archive is there with the size it should have (None: any).
+
+        One of another size is set aside.
+        """
+        path = self.blob(sha256)
+        try:
+            found = path.stat().st_size
+        except OSError:
+            return False
+        if size is not None and found != size:
+            self._set_aside(path)
+            return False
+        return True
+
+    def keep_blob(self, verified: Path, sha256: str) -> None:
+        """Give a verified and synced file of `partial_file` its final name."""
+        target = self.blob(sha256)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        durable.replace(verified, target)
+        durable.fsync_folder(target.parent)
+
+    def blob_is_sound(self, sha256: str) -> bool:
+        """Hash an archive again; a wrong one is set aside."""
+        path = self.blob(sha256)
+        if digest.of_file(path) == sha256:
+            return True
+        self._set_aside(path)
+        return False
+
+    def drop_blob(self, sha256: str) -> None:
+        """Forget an archive that turned out to be of no use."""
+        self.blob(sha256).unlink(missing_ok=True)
+
+    @contextmanager
+    def partial_file(self) -> Iterator[Path]:
+        """A path to write to; whatever still stands there at the end is removed."""
+        path = self._partial()
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    # Trees
+
+    def tree(self, key: str) -> tuple[TreeFile, ...] | None:
+        """The files of an unpacked part, or None if it is not there, or not whole any more."""
+        folder = self._tree_folder(key)
+        try:
+            entries = json.loads((folder / "index.json").read_bytes())
+            index = tuple(TreeFile(**entry) for entry in entries)
+        except (OSError, ValueError, TypeError):
+            return None
+        if all(_has_size(folder / "files" / file.path, file) for file in index):
+            return index
+        self._set_aside(folder)
+        return None
+
+    def tree_files(self, key: str) -> Path:
+        """The folder with the files of an unpacked part."""
+        return self._tree_folder(key) / "files"
+
+    def add_trees(
+        self,
+        keys: Sequence[str],
+        fill: Callable[[list[Path]], list[tuple[TreeFile, ...]]],
+    ) -> list[tuple[TreeFile, ...]]:
+        """Have `fill` unpack into new folders, one a key, then give them their final names."""
+        drafts = [self._partial() for _ in keys]
+        try:
+            for draft in drafts:
+                (draft / "files").mkdir(parents=True)
+            indexes = fill([draft / "files" for draft in drafts])
+            for key, draft, index in zip(keys, drafts, indexes, strict=True):
+                self._keep_tree(key, draft, index)
+            return indexes
+        finally:
+            for draft in drafts:
+                shutil.rmtree(draft, ignore_errors=True)
+
+    def _keep_tree(self, key: str, draft: Path, index: tuple[TreeFile, ...]) -> None:
+        text = json.dumps([asdict(file) for file in index])
+        durable.write_file(draft / "index.json", text.encode())
+        target = self._tree_folder(key)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            durable.replace(draft, target)
+        except OSError:
+            # A folder cannot be renamed over another: somebody else unpacked the same bytes first.
+            if not (target / "index.json").is_file():
+                raise
+
+    # Locks
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        """Hold the lock `name` (a digest); `BusyError` after the lock timeout."""
+        folder = self._base / "locks"
+        self._make(folder)
+        with hold(folder / f"{name}.lock", self._lock_timeout):
+            yield
+
+    # Care
+
+    def usage(self) -> dict[str, Usage]:
+        """Entries and bytes of each kind of thing in the cache."""
+        return {
+            "blobs": _usage(self._blobs()),
+            "trees": _usage(self._trees()),
+            "partial": _usage(_entries(self._base / "partial")),
+            "damaged": _usage(_entries(self._base / "damaged")),
+        }
+
+    def verify(self) -> list[str]:
+        """Hash everything; what is wrong is set aside and named, relative to the cache."""
+        wrong = []
+        for path in self._blobs():
+            if digest.of_file(path) != path.name:
+                wrong.append(str(path.relative_to(self.root)))
+                self._set_aside(path)
+        for folder in self._trees():
+            if not self._tree_is_sound(folder):
+                wrong.append(str(folder.relative_to(self.root)))
+                self._set_aside(folder)
+        return wrong
+
+    def prune(self) -> Usage:
+        """Remove what can be made again or was given up: trees, damaged entries, abandoned downloads.
+
+        Archives stay. A tree that a running install is about to read is safe: it is younger than
+        `ABANDONED_AFTER` seconds.
+        """
+        limit = time.time() - ABANDONED_AFTER
+        old = [
+            path
+            for path in (*self._trees(), *_entries(self._base / "partial"))
+            if path.lstat().st_mtime < limit
+        ]
+        return _remove([*old, *_entries(self._base / "damaged")])
+
+    def clean(self) -> Usage:
+        """Remove everything but the lock files, which other processes may hold."""
+        kinds = ("blobs", "trees", "partial", "damaged")
+        usage = self.usage()
+        for kind in kinds:
+            shutil.rmtree(self._base / kind, ignore_errors=True)
+        return Usage(sum(u.entries for u in usage.values()), sum(u.bytes for u in usage.values()))
+
+    def _tree_is_sound(self, folder: Path) -> bool:
+        index = self.tree(folder.name)
+        return index is not None and all(
+            file.link or digest.of_file(folder / "files" / file.path) == file.sha256 for file in index
+        )
+
+    def _blobs(self) -> list[Path]:
+        return sorted((self._base / "blobs" / "sha256").glob("*/*"))
+
+    def _trees(self) -> list[Path]:
+        return sorted((self._base / "trees" / "sha256").glob("*/*"))
+
+    def _tree_folder(self, key: str) -> Path:
+        return self._base / "trees" / "sha256" / key[:2] / key
+
+    def _partial(self) -> Path:
+        folder = self._base / "partial"
+        self._make(folder)
+        return folder / durable.unique_name("new")
+
+    def _set_aside(self, path: Path) -> None:
+        folder = self._base / "damaged"
+        self._make(folder)
+        try:
+            durable.replace(path, folder / durable.unique_name(path.name))
+        except FileNotFoundError:
+            # Another process set it aside first.
+            return
+
+    def _make(self, folder: Path) -> None:
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            tag = self.root / "CACHEDIR.TAG"
+            if not tag.exists():
+                durable.write_file(tag, _TAG.encode())
+
+
+@contextmanager
+def hold(path: Path, timeout: float) -> Iterator[None]:
+    """Hold a file lock; `BusyError` when another process keeps it longer than `timeout` seconds."""
+    import filelock
+
+    lock: BaseFileLock = filelock.FileLock(path, timeout=timeout)
+    try:
+        lock.acquire()
+    except filelock.Timeout as error:
+        raise BusyError(
+            f"another process has held `{path}` for more than {timeout:g} s",
+            hint="wait for it, or raise `ETFETCH_LOCK_TIMEOUT` (seconds)",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _has_size(path: Path, file: TreeFile) -> bool:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return bool(file.link) or found.st_size == file.size
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _usage(entries: Iterable[Path]) -> Usage:
+    count = total = 0
+    for entry in entries:
+        count += 1
+        total += _size(entry)
+    return Usage(count, total)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file or of all files below a folder; symlinks are not followed."""
+    if path.is_symlink() or not path.is_dir():
+        return path.lstat().st_size
+    return sum(
+        os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(path) for name in names
+    )
+
+
+def _remove(entries: list[Path]) -> Usage:
+    total = _usage(entries)
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink(missing_ok=True)
+    return total

@@ -1,0 +1,459 @@
+"""The command line: words in, an operation, words or data out, an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from etfetch import __version__, lockfile, uptodate
+from etfetch.config import Options, settings_of
+from etfetch.console import Console, counted, size
+from etfetch.errors import EtfetchError, FilesystemError, UsageError
+from etfetch.installer import LINK_MODES
+from etfetch.operations import caring, editing, installing, locking, reporting
+from etfetch.operations.installing import Mode, Report
+from etfetch.platforms import ALL, PLATFORMS, VARIANTS
+
+_EPILOG = """\
+A project says what it wants in `etfetch.toml`, under `[tool.etfetch]` in `pyproject.toml`, or under
+"etfetch" in `package.json`. Environment: ETFETCH_SKIP_DOWNLOAD, ETFETCH_OFFLINE, ETFETCH_CACHE_DIR,
+ETFETCH_LINK_MODE, ETFETCH_JOBS, ETFETCH_PLATFORMS, ETFETCH_LOCK_TIMEOUT, ETFETCH_CONNECT_TIMEOUT,
+ETFETCH_READ_TIMEOUT, ETFETCH_RETRIES, NO_COLOR, CI. Exit codes: 0 done, 2 usage or configuration,
+3 lock out of date, 4 wrong bytes, 5 network, 6 offline and something missing, 7 cannot be satisfied,
+9 another process held the lock, 10 the tree differs from the lock, 130 interrupted.
+"""
+
+Command = Callable[[argparse.Namespace, Options, Console], int]
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with etfetch's way of failing."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]  # it does not return either
+        raise UsageError(message, hint=f"run `{self.prog} --help`")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command and give its exit code; every failure is printed here and nowhere else."""
+    speaker = Console(as_json="--json" in arguments, color=not os.environ.get("NO_COLOR"))
+    if hasattr(signal, "SIGTERM"):
+        signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        parsed = parser().parse_args(arguments)
+        speaker = _console(parsed)
+        command: Command = parsed.command
+        return command(parsed, _options(parsed), speaker)
+    except EtfetchError as error:
+        speaker.fail(error)
+        return error.code
+    except BrokenPipeError:
+        # `etfetch list | head`: whoever read has had enough. Nothing more may be written, also at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        failure = _filesystem_error(error)
+        speaker.fail(failure)
+        return failure.code
+    except KeyboardInterrupt:
+        speaker.warn("interrupted; nothing is half-done: the next run goes on from here")
+        return 130
+    except Exception:  # noqa: BLE001  # the last one: whatever gets here is a fault to be reported
+        speaker.warn("this is a fault in etfetch; please report it with what follows")
+        traceback.print_exc()
+        return 1
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _filesystem_error(error: OSError) -> FilesystemError:
+    places = [str(name) for name in (error.filename, error.filename2) if name is not None]
+    return FilesystemError(
+        f"the file system refused: {error.strerror or error}",
+        data=places,
+        hint="check space and permissions there, then run the command again",
+    )
+
+
+def _console(parsed: argparse.Namespace) -> Console:
+    return Console(
+        verbosity=-1 if parsed.quiet else 1 if parsed.verbose else 0,
+        color=not os.environ.get("NO_COLOR"),
+        as_json=getattr(parsed, "json", False),
+    )
+
+
+def _options(parsed: argparse.Namespace) -> Options:
+    get = vars(parsed).get
+    return Options(
+        project=get("project"),
+        requirement=get("requirement"),
+        platforms=tuple(get("platform") or ()),
+        features=tuple(get("feature") or ()),
+        variant=get("variant"),
+        destination=get("destination"),
+        cache_dir=get("cache_dir"),
+        offline=bool(get("offline")),
+        jobs=get("jobs"),
+        link_mode=get("link_mode"),
+    )
+
+
+# Commands
+
+
+def _install(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    mode = Mode(parsed.locked, parsed.frozen, parsed.dry_run, parsed.force)
+    with speaker.progress() as progress:
+        report = installing.run(options, mode, progress)
+    if speaker.as_json:
+        speaker.json(_install_json(report))
+    else:
+        _tell_install(report, speaker)
+    return 0
+
+
+def _install_json(report: Report) -> dict[str, object]:
+    return {
+        "status": report.status,
+        "package": report.lock.request.package,
+        "version": report.lock.release,
+        "platforms": list(report.platforms),
+        "artifacts": [
+            {"name": a.name, "sha256": a.sha256, "size": a.size, "from": a.origin} for a in report.artifacts
+        ],
+        "files": {
+            "written": report.written,
+            "removed": report.removed,
+            "unchanged": report.unchanged,
+        },
+        "missing": [a.name for a in report.missing],
+        "notices": list(report.notices),
+        **({"dry_run": True} if report.dry_run else {}),
+    }
+
+
+def _tell_install(report: Report, speaker: Console) -> None:
+    for notice in report.notices:
+        speaker.say(f"note: {notice}")
+    for artifact in report.missing:
+        speaker.warn(f"`{artifact.name}` is not in the cache and was not downloaded")
+    name = f"{report.lock.request.package} {report.lock.release}"
+    if report.dry_run:
+        _tell_plan(report, speaker)
+    elif report.status == "unchanged":
+        speaker.say(uptodate.nothing_to_do(name, str(report.destination), report.unchanged))
+    else:
+        _tell_files(report, name, speaker)
+    for obtained in report.artifacts:
+        speaker.detail(f"{obtained.name}: {obtained.origin}, sha256 {obtained.sha256}")
+
+
+def _tell_plan(report: Report, speaker: Console) -> None:
+    todo = report.plan
+    for artifact in todo.fetch:
+        speaker.data(f"fetch   {artifact.name} ({size(artifact.size)})")
+    for planned in todo.install:
+        speaker.data(f"install {planned.part.component} ({', '.join(planned.part.platforms)})")
+    for gone in todo.remove:
+        speaker.data(f"remove  {gone.component} ({', '.join(gone.platforms)})")
+    if todo.nothing:
+        speaker.say("nothing to do")
+
+
+def _tell_files(report: Report, name: str, speaker: Console) -> None:
+    verb = "installed" if report.status == "installed" else "skipped downloads for"
+    where = f" for {', '.join(report.platforms)}" if report.platforms else ""
+    speaker.say(f"{verb} {name}{where} in `{os.path.relpath(report.destination)}`")
+    components = sorted({p.part.component for p in (*report.plan.install, *report.plan.keep)})
+    if components:
+        speaker.say(f"  {', '.join(components)}")
+    speaker.say(
+        f"  {counted(report.written, 'file')} written, {report.removed} removed, {report.unchanged} unchanged"
+    )
+
+
+def _lock(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    if parsed.check:
+        lock = locking.check(options)
+        speaker.say(f"`{lockfile.NAME}` is up to date: {lock.request.package} {lock.release}")
+        return 0
+    answer, _ = locking.lock(options, upgrade=parsed.upgrade)
+    for notice in answer.notices:
+        speaker.say(f"note: {notice}")
+    request, lock = answer.lock.request, answer.lock
+    state = "wrote" if answer.changed else "unchanged:"
+    speaker.say(
+        f"{state} `{lockfile.NAME}`: {request.package} {lock.release} for {', '.join(request.platforms)}, "
+        f"{counted(len(lock.artifacts), 'artifact')}"
+    )
+    return 0
+
+
+def _list(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    rows = reporting.listing(options)
+    if speaker.as_json:
+        speaker.json([asdict(row) for row in rows])
+        return 0
+    speaker.table(
+        ("component", "version", "platform", "size", "sha256"),
+        [
+            (
+                row.component,
+                row.version,
+                row.platform,
+                row.note or size(row.size),
+                (row.sha256 or "")[:16],
+            )
+            for row in rows
+        ],
+    )
+    return 0
+
+
+def _verify(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    number = reporting.verify(options, deep=parsed.deep)
+    how = "digest" if parsed.deep else "size and time"
+    speaker.say(f"{counted(number, 'file')} verified by {how}")
+    return 0
+
+
+def _why(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    for line in reporting.why(options, parsed.name).lines:
+        speaker.data(line)
+    return 0
+
+
+def _outdated(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    found = reporting.outdated(options)
+    if speaker.as_json:
+        speaker.json({**asdict(found), "newer": found.newer})
+        return 0
+    speaker.table(
+        ("package", "locked", "wanted", "latest"),
+        [(found.package, found.locked, found.wanted, found.latest)],
+    )
+    if found.newer:
+        speaker.say("hint: change `version` if need be, then run `etfetch lock --upgrade`")
+    return 0
+
+
+def _init(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    edited = editing.init(options, dry_run=parsed.dry_run)
+    for line in edited.changes:
+        speaker.say(line)
+    speaker.data(edited.text.rstrip())
+    if not parsed.dry_run:
+        speaker.say(f"wrote `{os.path.relpath(edited.path)}`")
+        speaker.say("hint: run `etfetch install`")
+    return 0
+
+
+def _add(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    return _tell_edit(editing.add(options, parsed.names), speaker)
+
+
+def _remove(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    return _tell_edit(editing.remove(options, parsed.names), speaker)
+
+
+def _tell_edit(edited: editing.Edited, speaker: Console) -> int:
+    if not edited.changes:
+        speaker.say(f"nothing to change in `{os.path.relpath(edited.path)}`")
+        return 0
+    speaker.say(f"changed `{os.path.relpath(edited.path)}`")
+    for line in edited.changes:
+        speaker.say(f"  {line}")
+    speaker.say("hint: run `etfetch install`")
+    return 0
+
+
+def _doctor(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    findings = caring.doctor(options)
+    if speaker.as_json:
+        speaker.json([asdict(finding) for finding in findings])
+    else:
+        rows = [("ok" if f.ok else "PROBLEM", f.label, f.detail) for f in findings]
+        speaker.table(("", "what", "found"), rows)
+    return 0 if all(finding.ok for finding in findings) else 2
+
+
+def _cache_dir(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    speaker.data(str(settings_of(options).cache_dir))
+    return 0
+
+
+def _cache_info(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    cache = caring.open_cache(options)
+    usage = cache.usage()
+    if speaker.as_json:
+        kinds = {kind: asdict(found) for kind, found in usage.items()}
+        speaker.json({"path": str(cache.root), **kinds})
+        return 0
+    speaker.say(str(cache.root))
+    rows = [(kind, str(found.entries), size(found.bytes)) for kind, found in usage.items()]
+    speaker.table(("what", "entries", "size"), rows)
+    return 0
+
+
+def _cache_verify(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    usage = caring.verify_cache(options)
+    speaker.say(
+        f"{counted(usage['blobs'].entries, 'archive')} and {counted(usage['trees'].entries, 'tree')} "
+        "verified by digest"
+    )
+    return 0
+
+
+def _cache_prune(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    removed = caring.open_cache(options).prune()
+    entries = counted(removed.entries, "old or damaged entry", "old or damaged entries")
+    speaker.say(f"removed {entries}, {size(removed.bytes)}")
+    return 0
+
+
+def _cache_clean(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    removed = caring.open_cache(options).clean()
+    speaker.say(f"removed everything: {size(removed.bytes)}")
+    return 0
+
+
+def _completion(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    import shtab
+
+    speaker.data(shtab.complete(parser(), shell=parsed.shell))
+    return 0
+
+
+# The words
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    root = _Parser(
+        prog="etfetch",
+        description="Install ExecuTorch's prebuilt native libraries, exactly and reproducibly.",
+        epilog=_EPILOG,
+    )
+    root.add_argument("--version", action="version", version=f"etfetch {__version__}")
+    commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_install(commands)
+    _add_lock(commands)
+    _add_project_commands(commands)
+    _add_cache(commands)
+    doctor = _command(commands, "doctor", _doctor, "say what etfetch sees of this machine and project")
+    _json_flag(doctor)
+    completion = _command(commands, "completion", _completion, "print a shell's completion script")
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh", "fish"))
+    return root
+
+
+def _command(
+    commands: argparse._SubParsersAction[_Parser], name: str, command: Command, text: str
+) -> argparse.ArgumentParser:
+    made = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    made.set_defaults(command=command)
+    group = made.add_argument_group("everywhere")
+    group.add_argument(
+        "--project",
+        metavar="DIR",
+        help="the folder of the project file (default: found from here upwards)",
+    )
+    group.add_argument("--cache-dir", metavar="DIR", help="the cache [ETFETCH_CACHE_DIR]")
+    loudness = group.add_mutually_exclusive_group()
+    loudness.add_argument("-q", "--quiet", action="store_true", help="say only warnings and errors")
+    loudness.add_argument("-v", "--verbose", action="store_true", help="say more")
+    return made
+
+
+def _json_flag(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def _add_request(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("what")
+    group.add_argument(
+        "requirement",
+        nargs="?",
+        metavar="REQUIREMENT",
+        help="without a project file: `executorch[xnnpack,optimized]==1.5.1`",
+    )
+    group.add_argument(
+        "--platform",
+        action="append",
+        metavar="P",
+        help=f"build for P, again for more: {', '.join(PLATFORMS)}; `{ALL}` also installs what this host "
+        "cannot build [ETFETCH_PLATFORMS]",
+    )
+    group.add_argument("--feature", action="append", metavar="F", help="a bundle of components")
+    group.add_argument("--variant", choices=VARIANTS, help="debug keeps the logs of Apple's frameworks")
+
+
+def _add_install(commands: argparse._SubParsersAction[_Parser]) -> None:
+    install = _command(commands, "install", _install, "lock if need be, then make the tree match the lock")
+    _add_request(install)
+    group = install.add_argument_group("how")
+    strictness = group.add_mutually_exclusive_group()
+    strictness.add_argument("--locked", action="store_true", help="fail if the lock is out of date")
+    strictness.add_argument("--frozen", action="store_true", help="use the lock as it is")
+    group.add_argument("--offline", action="store_true", help="use the cache only [ETFETCH_OFFLINE]")
+    group.add_argument("--dry-run", action="store_true", help="say what would be done")
+    group.add_argument("--force", action="store_true", help="replace files that were changed")
+    group.add_argument("--destination", metavar="DIR", help="install into DIR")
+    group.add_argument(
+        "--link-mode",
+        choices=LINK_MODES,
+        help="how files leave the cache (default: clone, else copy) [ETFETCH_LINK_MODE]",
+    )
+    group.add_argument("--jobs", type=_positive, metavar="N", help="downloads at once [ETFETCH_JOBS]")
+    _json_flag(install)
+
+
+def _add_lock(commands: argparse._SubParsersAction[_Parser]) -> None:
+    lock = _command(commands, "lock", _lock, "write etfetch.lock without installing")
+    _add_request(lock)
+    lock.add_argument("--check", action="store_true", help="only say whether it is up to date (exit 3)")
+    lock.add_argument(
+        "--upgrade", action="store_true", help="take the newest release that the request admits"
+    )
+    lock.add_argument("--offline", action="store_true", help="ask no server [ETFETCH_OFFLINE]")
+
+
+def _add_project_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
+    for name, command, text in (
+        ("add", _add, "put components into the project file"),
+        ("remove", _remove, "take components out of the project file"),
+    ):
+        made = _command(commands, name, command, text)
+        made.add_argument("names", nargs="+", metavar="NAME", help="a component or a feature")
+    _json_flag(_command(commands, "list", _list, "list what is locked and installed"))
+    verify = _command(commands, "verify", _verify, "compare the installed files with the lock")
+    verify.add_argument("--deep", action="store_true", help="by digest, not by size and time")
+    verify.add_argument("--destination", metavar="DIR", help="the installed tree, if not the project's")
+    why = _command(commands, "why", _why, "say what brought a component in, or why it is not there")
+    why.add_argument("name", metavar="NAME", help="a component, a release or an archive")
+    _json_flag(_command(commands, "outdated", _outdated, "compare the lock with the newest release"))
+    init = _command(commands, "init", _init, "look at the project and write an etfetch.toml")
+    init.add_argument("--dry-run", action="store_true", help="only print it")
+
+
+def _add_cache(commands: argparse._SubParsersAction[_Parser]) -> None:
+    cache = commands.add_parser("cache", help="look after the cache", description="Look after the cache.")
+    actions = cache.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _command(actions, "dir", _cache_dir, "print where the cache is")
+    _json_flag(_command(actions, "info", _cache_info, "say what the cache holds"))
+    _command(actions, "prune", _cache_prune, "remove unpacked trees and what was given up")
+    _command(actions, "verify", _cache_verify, "hash everything and set aside what is damaged")
+    _command(actions, "clean", _cache_clean, "remove everything")
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number above 0")
+    return int(text)

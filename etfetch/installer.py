@@ -1,0 +1,468 @@
+"""The only writer in a project: the destination's files, the record, the lock.
+
+An install is a redo log. New files are first staged below `<destination>/.etfetch/staging/`; until
+then nothing that a build can see has changed, and a kill leaves only staging to sweep away. Then the
+journal is written: which staged file goes where, what is removed, and the record as it will be. From
+that moment the install is decided, and whoever comes next finishes it (`recover`): removals, renames,
+the record, and last the journal's own end. Each step can be repeated without harm.
+
+A file is replaced or removed only if the record owns it and it is as etfetch left it; anything
+else in the way is named and the install stops before it changed a thing (`force` goes on).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from etfetch import digest, durable, paths, record
+from etfetch.cache import hold
+from etfetch.errors import ConfigError, FilesystemError, IntegrityError, TreeError
+from etfetch.plan import FilePlan, Target
+from etfetch.record import Record, RecordedFile
+
+JOURNAL = "journal.json"
+STAGING = "staging"
+LINK_MODES = ("clone", "copy", "hardlink")
+_JOURNAL_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is on disk, against the record. Paths are relative to the destination.
+
+    `touched` files hold the recorded bytes under another time, which is its value here (ns).
+    `interrupted` says that a journal waits to be finished.
+    """
+
+    record: Record
+    missing: frozenset[str] = frozenset()
+    edited: frozenset[str] = frozenset()
+    touched: Mapping[str, int] | None = None
+    interrupted: bool = False
+
+    @property
+    def damaged(self) -> frozenset[str]:
+        return self.missing | self.edited
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an install did: numbers of files, and the record it wrote."""
+
+    record: Record
+    written: int
+    removed: int
+    unchanged: int
+
+
+def read_record(destination: Path) -> Record:
+    """The record of a destination; an empty one if nothing is installed. `TreeError` if damaged."""
+    path = destination / record.FOLDER / record.NAME
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Record()
+    except (UnicodeDecodeError, NotADirectoryError) as error:
+        raise TreeError(f"the record of installed files cannot be read: {error}") from error
+    return record.parse(text, str(path))
+
+
+def survey(destination: Path, *, deep: bool = False) -> Survey:
+    """Compare the destination with its record: by size and time, or with `deep` by digest."""
+    known = read_record(destination)
+    missing, edited, touched = set(), set(), {}
+    for file in known.files:
+        found = _state(destination, file, deep)
+        if found is None:
+            missing.add(file.path)
+        elif found is False:
+            edited.add(file.path)
+        elif found is not True:
+            touched[file.path] = found
+    journal = destination / record.FOLDER / JOURNAL
+    return Survey(known, frozenset(missing), frozenset(edited), touched, os.path.lexists(journal))
+
+
+def check_destination(project: Path, destination: Path) -> None:
+    """Refuse a destination that is, or is reached through, a symlink below the project."""
+    here = destination
+    while here not in {project, here.parent}:
+        if here.is_symlink():
+            raise ConfigError(
+                f"the destination `{destination}` goes through the symlink `{here}`",
+                data=[f"it leads to {here.resolve()}"],
+                hint="name the real folder: `--destination DIR`, or `destination` in the project file",
+            )
+        here = here.parent
+    if destination.exists() and not destination.is_dir():
+        raise ConfigError(
+            f"the destination `{destination}` is a file",
+            hint="remove it, or choose another `destination`",
+        )
+
+
+@contextmanager
+def exclusive(destination: Path, timeout: float) -> Iterator[None]:
+    """Hold the destination's lock: one install at a time writes there. `BusyError` on timeout.
+
+    The folders made for the lock go again when the block fails before anything was installed.
+    """
+    folder = destination / record.FOLDER
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with hold(folder / "lock", timeout):
+            yield
+    except BaseException:
+        if made and set(os.listdir(folder)) <= {"lock"}:
+            (folder / "lock").unlink(missing_ok=True)
+            for parent in made:
+                with suppress(OSError):
+                    parent.rmdir()
+        raise
+
+
+def recover(destination: Path) -> bool:
+    """Finish an install that was killed after its journal, or sweep one that was killed before.
+
+    True if there was one to finish.
+    """
+    folder = destination / record.FOLDER
+    journal = folder / JOURNAL
+    if journal.exists():
+        _finish(destination, _read_journal(journal))
+        return True
+    shutil.rmtree(folder / STAGING, ignore_errors=True)
+    for leftover in folder.glob(".*.json.*"):
+        leftover.unlink(missing_ok=True)
+    return False
+
+
+def conflicts(destination: Path, files: FilePlan, seen: Survey, *, force: bool = False) -> list[str]:
+    """The paths that etfetch may not replace or remove, each with why.
+
+    `force` allows files that are edited or not etfetch's own to be replaced, but never a folder, and nothing
+    behind a symlink: that would write or delete outside the destination.
+    """
+    owned = {file.path for file in seen.record.files}
+    going = {file.path for file in files.remove}
+    found = {}
+    for path in sorted({*(target.path for target in files.write), *going}):
+        reason = _blocked_folder(destination, path, going)
+        if reason:
+            found[path] = reason
+    for target in files.write:
+        reason = _blocked_file(destination, target, owned, going, seen, force)
+        if reason:
+            found.setdefault(target.path, reason)
+    if not force:
+        for path in going & seen.edited:
+            found.setdefault(path, "changed since etfetch installed it")
+    return [f"`{path}`: {reason}" for path, reason in sorted(found.items())]
+
+
+def apply(
+    destination: Path,
+    files: FilePlan,
+    seen: Survey,
+    head: Record,
+    tree_files: Callable[[str], Path],
+    *,
+    link_mode: str = "clone",
+    force: bool = False,
+    before_commit: Callable[[], None] = lambda: None,
+) -> Applied:
+    """Make the destination what `files` says and write the record, whose head `head` gives.
+
+    Call it under `exclusive`, after `recover`. `tree_files` gives the folder of a tree in the cache.
+    `before_commit` runs when everything is staged and nothing is changed yet: the lock is written there.
+    `TreeError` (with every path) when a file that etfetch does not own, or that was edited, is in the way.
+    """
+    blocked = conflicts(destination, files, seen, force=force)
+    if blocked:
+        raise TreeError(
+            "files that etfetch does not own, or that were changed, are in the way",
+            data=blocked,
+            hint="move them away, or run `etfetch install --force` to replace them",
+        )
+    adopted = [found for target in files.write if (found := _adopt(destination, target, seen)) is not None]
+    keep = [*with_times(files.keep, seen), *adopted]
+    kept_paths = {file.path for file in keep}
+    write = [target for target in files.write if target.path not in kept_paths]
+    staging = destination / record.FOLDER / STAGING
+    stager = _Stager(link_mode)
+    try:
+        staging.mkdir(exist_ok=True)
+        staged = [
+            stager.stage(staging / str(number), target, tree_files(target.tree) / target.source)
+            for number, target in enumerate(write)
+        ]
+        before_commit()
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    final = replace(
+        head,
+        parts=files.parts,
+        files=tuple(sorted((*keep, *staged), key=lambda file: file.path)),
+    )
+    journal = _Journal(
+        moves=tuple(target.path for target in write),
+        removes=tuple(file.path for file in files.remove),
+        record=record.render(final),
+    )
+    text = json.dumps({"version": _JOURNAL_VERSION, **asdict(journal)})
+    durable.write_file(destination / record.FOLDER / JOURNAL, text.encode("utf-8"))
+    _finish(destination, journal)
+    return Applied(final, len(write), len(files.remove), len(keep))
+
+
+def write_record(destination: Path, new: Record) -> None:
+    """Replace the record in one step."""
+    path = destination / record.FOLDER / record.NAME
+    durable.write_file(path, record.render(new).encode("utf-8"))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a project's file (a lock, a project file) in one step, unless it already says this."""
+    data = text.encode("utf-8")
+    try:
+        if path.read_bytes() == data:
+            return
+    except FileNotFoundError:
+        pass
+    # Through a symlink to the file it points to: people share a lock between folders that way.
+    durable.write_file(path.resolve(), data)
+
+
+def _state(destination: Path, file: RecordedFile, deep: bool) -> int | bool | None:
+    """True: as recorded. A time: same bytes, touched. False: edited. None: missing."""
+    path = destination / file.path
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if file.link:
+        return stat.S_ISLNK(found.st_mode) and os.readlink(path) == file.link
+    if not stat.S_ISREG(found.st_mode) or found.st_size != file.size or _mode_differs(found, file):
+        return False
+    if found.st_mtime_ns == file.mtime and not deep:
+        return True
+    if digest.of_file(path) != file.sha256:
+        return False
+    return found.st_mtime_ns if found.st_mtime_ns != file.mtime else True
+
+
+def _mode_differs(found: os.stat_result, file: RecordedFile | Target) -> bool:
+    # Windows has no execute bit to compare.
+    return os.name != "nt" and (found.st_mode ^ file.mode) & stat.S_IXUSR != 0
+
+
+def with_times(files: tuple[RecordedFile, ...], seen: Survey) -> list[RecordedFile]:
+    """Recorded files with the times they have now, where they were touched but not changed."""
+    touched = seen.touched or {}
+    return [replace(file, mtime=touched.get(file.path, file.mtime)) for file in files]
+
+
+def _blocked_folder(destination: Path, path: str, going: set[str]) -> str | None:
+    for parent in paths.parents(path):
+        above = destination / parent
+        if parent in going:
+            continue
+        if above.is_symlink():
+            return f"its folder `{parent}` is a symlink"
+        if above.exists() and not above.is_dir():
+            return f"its folder `{parent}` is a file"
+    return None
+
+
+def _blocked_file(
+    destination: Path,
+    target: Target,
+    owned: set[str],
+    going: set[str],
+    seen: Survey,
+    force: bool,
+) -> str | None:
+    path = destination / target.path
+    if not os.path.lexists(path):
+        return None
+    if path.is_dir() and not path.is_symlink():
+        return None if _is_emptied(destination, path, going) else "a folder stands there"
+    if force:
+        return None
+    if target.path in seen.edited:
+        return "changed since etfetch installed it"
+    if target.path not in owned and not _is_target(path, target):
+        return "etfetch does not own it"
+    return None
+
+
+def _is_emptied(destination: Path, folder: Path, going: set[str]) -> bool:
+    """Whether nothing but files that are about to be removed stands below a folder."""
+    return all(
+        child.relative_to(destination).as_posix() in going
+        for child in folder.rglob("*")
+        if child.is_symlink() or not child.is_dir()
+    )
+
+
+def _is_target(path: Path, target: Target) -> bool:
+    found = os.lstat(path)
+    if target.link:
+        return stat.S_ISLNK(found.st_mode) and os.readlink(path) == target.link
+    return (
+        stat.S_ISREG(found.st_mode)
+        and found.st_size == target.size
+        and not _mode_differs(found, target)
+        and digest.of_file(path) == target.sha256
+    )
+
+
+def _adopt(destination: Path, target: Target, seen: Survey) -> RecordedFile | None:
+    """The record of a file that already stands there with the very bytes, as after a lost record."""
+    path = destination / target.path
+    if target.path in seen.damaged or not os.path.lexists(path) or path.parent.is_symlink():
+        return None
+    if not _is_target(path, target):
+        return None
+    return _recorded(target, path)
+
+
+def _recorded(target: Target, path: Path) -> RecordedFile:
+    mtime = 0 if target.link else os.lstat(path).st_mtime_ns
+    return RecordedFile(
+        target.path, target.size, target.mode, mtime, target.sha256, target.parts, target.link
+    )
+
+
+class _Stager:
+    """Brings files of cached trees into the staging folder, by the link mode."""
+
+    def __init__(self, link_mode: str) -> None:
+        self._link_mode = link_mode
+        self._clone: Callable[[Path, Path], bool] | None = None
+        if link_mode == "clone" and os.name != "nt":
+            darwin = os.uname().sysname == "Darwin"
+            self._clone = _clone_darwin if darwin else _clone_linux
+
+    def stage(self, staged: Path, target: Target, source: Path) -> RecordedFile:
+        """Put one file at `staged`; `IntegrityError` if the cache's has not the size it should have."""
+        if target.link:
+            os.symlink(target.link, staged)
+            return _recorded(target, staged)
+        if self._link_mode == "hardlink":
+            os.link(source, staged)
+        else:
+            self._copy(source, staged)
+            os.chmod(staged, target.mode)
+        # The time of its installation, so that ninja and make rebuild what uses it. A hard link shares
+        # its time with the cache and other projects: they see a touched file with the same bytes.
+        os.utime(staged)
+        found = os.lstat(staged).st_size
+        if found != target.size:
+            raise IntegrityError(
+                f"`{target.path}` came out of the cache with another size than it went in",
+                data=[f"expected {target.size} bytes", f"found {found} bytes"],
+                hint="run `etfetch cache verify`, then install again",
+            )
+        return _recorded(target, staged)
+
+    def _copy(self, source: Path, staged: Path) -> None:
+        if self._clone and self._clone(source, staged):
+            return
+        # The file system cannot, or source and target are on two: don't ask again for each file.
+        self._clone = None
+        shutil.copyfile(source, staged)
+
+
+def _clone_linux(source: Path, target: Path) -> bool:
+    """Share the bytes copy-on-write, as btrfs and XFS can; False where it is not possible."""
+    import fcntl
+
+    ficlone = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
+    with source.open("rb") as reader, target.open("wb") as writer:
+        try:
+            fcntl.ioctl(writer.fileno(), ficlone, reader.fileno())
+        except OSError:
+            return False
+    return True
+
+
+def _clone_darwin(source: Path, target: Path) -> bool:
+    """The same on APFS, by clonefile(2), which keeps the source's time and mode."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    status: int = libc.clonefile(os.fsencode(source), os.fsencode(target), 0)
+    return status == 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Journal:
+    """A decided install: staged file `n` goes to `moves[n]`, then `record` is the record's text."""
+
+    moves: tuple[str, ...]
+    removes: tuple[str, ...]
+    record: str
+
+
+def _read_journal(path: Path) -> _Journal:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if values["version"] != _JOURNAL_VERSION:
+            raise ValueError(f"version {values['version']} is not known")
+        journal = _Journal(tuple(values["moves"]), tuple(values["removes"]), values["record"])
+        if any(map(paths.unsafe_reason, (*journal.moves, *journal.removes))):
+            raise ValueError("it holds an unsafe path")
+        record.parse(journal.record, str(path))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TreeError(
+            f"`{path}` is damaged: {error}",
+            hint="delete the destination's `.etfetch` folder and run `etfetch install`",
+        ) from error
+    return journal
+
+
+def _finish(destination: Path, journal: _Journal) -> None:
+    """The decided part of an install. Every step may have been done before."""
+    moves, removes, text = journal.moves, journal.removes, journal.record
+    folder = destination / record.FOLDER
+    for path in removes:
+        (destination / path).unlink(missing_ok=True)
+    _remove_empty_folders(destination, removes)
+    for number, path in enumerate(moves):
+        staged = folder / STAGING / str(number)
+        if os.path.lexists(staged):
+            _place(staged, destination / path)
+    durable.write_file(folder / record.NAME, text.encode("utf-8"))
+    shutil.rmtree(folder / STAGING, ignore_errors=True)
+    (folder / JOURNAL).unlink(missing_ok=True)
+
+
+def _place(staged: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.is_dir() and not target.is_symlink():
+        # Nothing but empty folders is left below: `conflicts` saw to that.
+        shutil.rmtree(target)
+    try:
+        durable.replace(staged, target)
+    except PermissionError as error:
+        raise FilesystemError(
+            f"cannot place `{target}`: {error.strerror}",
+            hint="close the program that uses it, then run `etfetch install`: it finishes what was begun",
+        ) from error
+
+
+def _remove_empty_folders(destination: Path, removed: Iterable[str]) -> None:
+    folders = {parent for path in removed for parent in paths.parents(path)}
+    for folder in sorted(folders, key=len, reverse=True):
+        with suppress(OSError):
+            (destination / folder).rmdir()

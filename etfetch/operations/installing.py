@@ -1,0 +1,305 @@
+"""`etfetch install`: request → lock → plan → fetch → unpack → place → record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from etfetch import archive, digest, fetch, installer, lockfile, plan
+from etfetch.archive import Selection
+from etfetch.config import Options
+from etfetch.errors import ArchiveError, IntegrityError, OfflineError
+from etfetch.installer import Applied, Survey
+from etfetch.lockfile import Lock, LockedArtifact
+from etfetch.operations import locking
+from etfetch.operations.workspace import Workspace, open_workspace
+from etfetch.plan import FilePlan, Plan, PlannedPart, TreeFile
+from etfetch.progress import Progress
+from etfetch.record import Record, RecordedArtifact
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How strict an install is about the lock, and whether it really happens."""
+
+    locked: bool = False
+    frozen: bool = False
+    dry_run: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Obtained:
+    """An artifact of an install; `origin` is "network", "cache" or "present"; size in bytes."""
+
+    name: str
+    sha256: str
+    size: int | None
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an install did, or with `dry_run` would do. `status` is installed, unchanged or skipped."""
+
+    status: str
+    lock: Lock
+    platforms: tuple[str, ...]
+    destination: Path
+    artifacts: tuple[Obtained, ...]
+    plan: Plan
+    written: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    missing: tuple[LockedArtifact, ...] = ()
+    notices: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+def run(options: Options, mode: Mode, progress: Progress) -> Report:
+    """Make the project's tree match its request. The errors are those of the exit codes 2 to 10."""
+    workspace = open_workspace(options)
+    answer = locking.answer(workspace, locked=mode.locked, frozen=mode.frozen)
+    platforms, left_out = workspace.platforms_to_install(answer.lock)
+    wanted = answer.lock.for_platforms(platforms)
+    seen = installer.survey(workspace.destination)
+    todo = _plan(workspace, wanted, seen)
+    missing = _missing(workspace, todo) if not mode.dry_run else ()
+    wanted = _without(wanted, todo, missing)
+    todo = _plan(workspace, wanted, seen)
+    report = Report(
+        status="skipped" if workspace.settings.skip_download else "unchanged",
+        lock=answer.lock,
+        platforms=platforms,
+        destination=workspace.destination,
+        artifacts=_obtained(workspace, todo, {}),
+        plan=todo,
+        unchanged=len(seen.record.files),
+        missing=missing,
+        notices=(*answer.notices, *_left_out(left_out)),
+        dry_run=mode.dry_run,
+    )
+    if mode.dry_run or (missing and todo.remove) or _is_settled(answer, seen, todo, missing):
+        return report
+    origins = _bring(workspace, todo, progress)
+    applied = _apply(workspace, answer.lock, wanted, mode, complete=not missing)
+    status = report.status
+    if not todo.nothing or applied.written or applied.removed:
+        status = "skipped" if missing else "installed"
+    return replace(
+        report,
+        status=status,
+        artifacts=_obtained(workspace, todo, origins),
+        written=applied.written,
+        removed=applied.removed,
+        unchanged=applied.unchanged,
+    )
+
+
+def _plan(workspace: Workspace, wanted: Lock, seen: Survey) -> Plan:
+    cache = workspace.cache
+    keys = {
+        lockfile.tree_key(artifact.sha256, part) for artifact in wanted.artifacts for part in artifact.parts
+    }
+    installed = {part.tree for part in seen.record.parts} if not seen.damaged else set()
+    return plan.plan_parts(
+        wanted,
+        seen.record,
+        blobs={a.sha256 for a in wanted.artifacts if cache.has_blob(a.sha256, a.size)},
+        # A tree is only looked into when it may be needed: a no-op reads none.
+        trees={key for key in keys - installed if cache.tree(key) is not None},
+        damaged=seen.damaged,
+    )
+
+
+def _is_settled(answer: locking.Answer, seen: Survey, todo: Plan, missing: Sequence[LockedArtifact]) -> bool:
+    recorded = not missing and seen.record.lock == _lock_digest(answer.lock)
+    settled = not answer.changed and not seen.interrupted and not seen.touched
+    return todo.nothing and settled and (recorded or bool(missing))
+
+
+def _missing(workspace: Workspace, todo: Plan) -> tuple[LockedArtifact, ...]:
+    """What cannot be fetched because the network may not be used: an error, unless skipping is wanted."""
+    settings = workspace.settings
+    if settings.skip_download:
+        return todo.fetch
+    if settings.offline and todo.fetch:
+        raise OfflineError(
+            "the network may not be used, and the cache does not hold everything",
+            data=[f"{artifact.name} (sha256 {artifact.sha256})" for artifact in todo.fetch],
+            hint="run `etfetch install` once with the network, or set `ETFETCH_CACHE_DIR` to a filled cache",
+        )
+    return ()
+
+
+def _without(wanted: Lock, todo: Plan, missing: Sequence[LockedArtifact]) -> Lock:
+    """The lock without the parts that would have to be fetched."""
+    gone = {a.sha256 for a in missing}
+    kept = {(p.tree, p.part.to) for p in todo.keep}
+    artifacts = []
+    for artifact in wanted.artifacts:
+        parts = tuple(
+            part
+            for part in artifact.parts
+            if artifact.sha256 not in gone or (lockfile.tree_key(artifact.sha256, part), part.to) in kept
+        )
+        if parts:
+            artifacts.append(replace(artifact, parts=parts))
+    return replace(wanted, artifacts=tuple(artifacts))
+
+
+def _bring(workspace: Workspace, todo: Plan, progress: Progress) -> dict[str, str]:
+    """Fetch and unpack all that the plan needs; gives where each fetched artifact came from."""
+    origins: dict[str, str] = {}
+    if todo.fetch:
+        origins = fetch.fetch_all(
+            todo.fetch, workspace.cache, workspace.network(), progress, workspace.settings.jobs
+        )
+    for artifact in (*todo.fetch, *todo.reuse):
+        parts = [p for p in todo.install if p.artifact.sha256 == artifact.sha256]
+        _unpack(workspace, artifact, parts, progress, fresh=origins.get(artifact.sha256) == "network")
+    return origins
+
+
+def _unpack(
+    workspace: Workspace,
+    artifact: LockedArtifact,
+    parts: Sequence[PlannedPart],
+    progress: Progress,
+    *,
+    fresh: bool,
+) -> None:
+    """Unpack an artifact's parts into the cache, those that are not there yet.
+
+    An archive that breaks a rule is dropped if it was fetched just now; one that rotted in the cache
+    is set aside and fetched again.
+    """
+    cache = workspace.cache
+    with cache.lock(f"{artifact.sha256}.trees"):
+        absent = {p.tree: p for p in parts if cache.tree(p.tree) is None}
+        if not absent:
+            return
+        blob = cache.blob(artifact.sha256)
+        try:
+            cache.add_trees(list(absent), lambda folders: _fill(blob, artifact, absent.values(), folders))
+        except ArchiveError:
+            if cache.blob_is_sound(artifact.sha256):
+                if fresh:
+                    cache.drop_blob(artifact.sha256)
+                raise
+        else:
+            return
+    _refetch(workspace, artifact, progress)
+    _unpack(workspace, artifact, parts, progress, fresh=True)
+
+
+def _fill(
+    blob: Path, artifact: LockedArtifact, parts: Iterable[PlannedPart], folders: list[Path]
+) -> list[tuple[TreeFile, ...]]:
+    selections = [
+        Selection(folder, p.part.members, p.part.exclude, p.part.strip)
+        for p, folder in zip(parts, folders, strict=True)
+    ]
+    return archive.unpack(blob, artifact.format, selections, name=artifact.name)
+
+
+def _refetch(workspace: Workspace, artifact: LockedArtifact, progress: Progress) -> None:
+    if workspace.settings.offline or workspace.settings.skip_download:
+        raise IntegrityError(
+            f"`{artifact.name}` is damaged in the cache, and the network may not be used",
+            data=[f"expected sha256 {artifact.sha256}"],
+            hint="run `etfetch install` with the network, which fetches it again",
+        )
+    fetch.fetch_all([artifact], workspace.cache, workspace.network(), progress, 1)
+
+
+def _apply(workspace: Workspace, lock: Lock, wanted: Lock, mode: Mode, *, complete: bool) -> Applied:
+    """Place the files under the project's lock, on what is there now: somebody else may have been faster."""
+    destination = workspace.destination
+    with installer.exclusive(destination, workspace.settings.lock_timeout):
+        installer.recover(destination)
+        seen = installer.survey(destination)
+        todo = _plan(workspace, wanted, seen)
+        files = plan.plan_files(todo, seen.record, _trees(workspace, todo), seen.damaged)
+        text = lockfile.render(lock)
+        head = _head(workspace, lock, wanted, complete)
+        if not (files.write or files.remove) and seen.record.parts == files.parts:
+            return _settle(workspace, text, head, files, seen)
+        return installer.apply(
+            destination,
+            files,
+            seen,
+            head,
+            workspace.cache.tree_files,
+            link_mode=workspace.settings.link_mode,
+            force=mode.force,
+            before_commit=lambda: _write_lock(workspace, text, mode),
+        )
+
+
+def _settle(workspace: Workspace, text: str, head: Record, files: FilePlan, seen: Survey) -> Applied:
+    """Only lock and record changed, or a file was touched: no file is written."""
+    installer.write_text(workspace.lock_path, text)
+    kept = installer.with_times(files.keep, seen)
+    final = replace(head, parts=files.parts, files=tuple(kept))
+    if final != seen.record:
+        installer.write_record(workspace.destination, final)
+    return Applied(final, 0, 0, len(kept))
+
+
+def _write_lock(workspace: Workspace, text: str, mode: Mode) -> None:
+    if not mode.frozen:
+        installer.write_text(workspace.lock_path, text)
+
+
+def _trees(workspace: Workspace, todo: Plan) -> dict[str, tuple[TreeFile, ...]]:
+    trees = {}
+    for planned in todo.install:
+        found = workspace.cache.tree(planned.tree)
+        if found is None:
+            raise IntegrityError(
+                f"the unpacked files of `{planned.artifact.name}` vanished from the cache",
+                hint="run `etfetch install` again; was the cache cleaned meanwhile?",
+            )
+        trees[planned.tree] = found
+    return trees
+
+
+def _head(workspace: Workspace, lock: Lock, wanted: Lock, complete: bool) -> Record:
+    """The record's head. An incomplete install has no lock's digest, so it never passes for whole."""
+    return Record(
+        lock=_lock_digest(lock) if complete else "",
+        request=lock.request.fingerprint,
+        inputs=workspace.inputs(lock) if complete else "",
+        release=f"{lock.request.package} {lock.release}",
+        artifacts=tuple(RecordedArtifact(a.name, a.sha256, a.size) for a in wanted.artifacts),
+    )
+
+
+def _lock_digest(lock: Lock) -> str:
+    return digest.of_bytes(lockfile.render(lock).encode("utf-8"))
+
+
+def _obtained(workspace: Workspace, todo: Plan, origins: dict[str, str]) -> tuple[Obtained, ...]:
+    found = [(a, "present") for a in todo.present]
+    found += [(a, origins.get(a.sha256, "network")) for a in todo.fetch]
+    found += [(a, "cache") for a in todo.reuse]
+    return tuple(
+        Obtained(a.name, a.sha256, _size(workspace, a), origin)
+        for a, origin in sorted(found, key=lambda pair: (pair[0].name, pair[0].sha256))
+    )
+
+
+def _size(workspace: Workspace, artifact: LockedArtifact) -> int | None:
+    if artifact.size is not None or not workspace.cache.has_blob(artifact.sha256):
+        return artifact.size
+    return workspace.cache.blob(artifact.sha256).stat().st_size
+
+
+def _left_out(platforms: Sequence[str]) -> tuple[str, ...]:
+    if not platforms:
+        return ()
+    whom = "them" if len(platforms) > 1 else "it"
+    named = ", ".join(platforms)
+    return (f"{named}: locked, not installed: this host cannot build for {whom} (`--platform all` does)",)

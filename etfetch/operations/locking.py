@@ -1,0 +1,161 @@
+"""Answering a request: reading the lock that is there, or making the one that should be."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+
+from etfetch import config, fetch, installer, lockfile, resolve
+from etfetch.errors import LockOutdatedError, OfflineError
+from etfetch.lockfile import Lock
+from etfetch.operations.workspace import Workspace, open_workspace
+from etfetch.request import Origin, Request
+from etfetch.resolve import Resolution
+
+_UPDATE = "run `etfetch lock`, and commit `etfetch.lock`"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A lock and how it came to be. `older` is the lock it replaces; `notices` are for the user."""
+
+    lock: Lock
+    older: Lock | None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        return self.lock != self.older
+
+
+def answer(workspace: Workspace, *, locked: bool = False, frozen: bool = False) -> Answer:
+    """The lock to install from: the one that is there while it answers the request, else a new one.
+
+    With `locked` (and, for a lock that is there, under CI) a new one is a `LockOutdatedError`; with
+    `frozen` the lock is taken as it is.
+    """
+    older = workspace.read_lock()
+    if frozen:
+        if older is None:
+            raise _missing(workspace)
+        return Answer(older, older)
+    request = config.request_of(workspace.project, workspace.options, older.request if older else None)
+    if older is not None and older.request == request:
+        return Answer(older, older)
+    if older is None and locked:
+        raise _missing(workspace)
+    if older is not None and (locked or workspace.settings.ci):
+        raise LockOutdatedError(
+            "`etfetch.lock` does not answer the request any more",
+            data=request.differences(older.request),
+            hint=_UPDATE,
+        )
+    return make(workspace, request, older)
+
+
+def make(workspace: Workspace, request: Request, older: Lock | None) -> Answer:
+    """Resolve a request and lock the answer. Digests that a lock already pinned stay pinned."""
+    resolution = resolve.resolve(request, workspace.catalogue(), origin_of(workspace))
+    return _locked(workspace, resolution, older)
+
+
+def lock(options: config.Options, *, upgrade: bool = False) -> tuple[Answer, Workspace]:
+    """`etfetch lock`: write the lock. The release stays while the request admits it, unless `upgrade`."""
+    workspace = open_workspace(options)
+    older = workspace.read_lock()
+    request = config.request_of(workspace.project, options, older.request if older else None)
+    if older is not None and older.request == request and not upgrade:
+        made = _at_release(workspace, request, older)
+    else:
+        made = make(workspace, request, older)
+    installer.write_text(workspace.lock_path, lockfile.render(made.lock))
+    return made, workspace
+
+
+def check(options: config.Options) -> Lock:
+    """`etfetch lock --check`: `LockOutdatedError` with the differences from what the lock should be."""
+    workspace = open_workspace(options)
+    older = workspace.read_lock()
+    if older is None:
+        raise _missing(workspace)
+    request = config.request_of(workspace.project, options, older.request)
+    if request != older.request:
+        raise LockOutdatedError(
+            "`etfetch.lock` does not answer the request any more",
+            data=request.differences(older.request),
+            hint=_UPDATE,
+        )
+    made = _at_release(workspace, request, older)
+    if made.lock != older:
+        raise LockOutdatedError(
+            f"`etfetch.lock` is not what {older.request.package} {older.release} is known to be",
+            data=_difference(older, made.lock),
+            hint=_UPDATE,
+        )
+    return older
+
+
+def resolution_of(workspace: Workspace, request: Request, older: Lock | None) -> Resolution:
+    """How a request is answered now: at the locked release where there is one for this request."""
+    catalogue = workspace.catalogue()
+    if older is None or older.request != request:
+        return resolve.resolve(request, catalogue, origin_of(workspace))
+    pinned = replace(request, version=f"=={older.release}")
+    resolution = resolve.resolve(pinned, catalogue, origin_of(workspace))
+    return replace(resolution, request=request)
+
+
+def origin_of(workspace: Workspace) -> Origin:
+    """Where the request stands, for messages."""
+    file = workspace.project.file
+    return file.origin if file else Origin()
+
+
+def _at_release(workspace: Workspace, request: Request, older: Lock) -> Answer:
+    return _locked(workspace, resolution_of(workspace, request, older), older)
+
+
+def _locked(workspace: Workspace, resolution: Resolution, older: Lock | None) -> Answer:
+    made = lockfile.build(resolution, _sidecars(workspace, resolution, older))
+    return Answer(made, older, resolution.notices)
+
+
+def _sidecars(workspace: Workspace, resolution: Resolution, older: Lock | None) -> dict[str, str]:
+    """The digests of artifacts that publish them beside themselves: pinned ones, then asked for."""
+    digests = {a.source: a.sha256 for a in older.artifacts} if older else {}
+    unknown = {
+        chosen.artifact.source: chosen.artifact.sidecar
+        for chosen in resolution.artifacts
+        if chosen.artifact.sidecar and chosen.artifact.source not in digests
+    }
+    if unknown and (workspace.settings.offline or workspace.settings.skip_download):
+        raise OfflineError(
+            "digests have to be asked for, and the network may not be used",
+            data=[f"{source}: its `{sidecar}`" for source, sidecar in unknown.items()],
+            hint="lock once with the network; the lock pins them from then on",
+        )
+    if unknown:
+        network = workspace.network()
+        for source, sidecar in unknown.items():
+            digests[source] = fetch.fetch_sidecar(source, sidecar, network)
+    return digests
+
+
+def _missing(workspace: Workspace) -> LockOutdatedError:
+    return LockOutdatedError(
+        "there is no `etfetch.lock`",
+        data=[f"looked in {workspace.project.folder}"],
+        hint=_UPDATE,
+    )
+
+
+def _difference(older: Lock, newer: Lock) -> list[str]:
+    lines = difflib.unified_diff(
+        lockfile.render(older).splitlines(),
+        lockfile.render(newer).splitlines(),
+        "etfetch.lock",
+        "as it should be",
+        lineterm="",
+        n=1,
+    )
+    return list(lines)

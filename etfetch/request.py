@@ -1,0 +1,165 @@
+"""What a project asks for, and how etfetch is to work.
+
+A `Request` is everything that changes the lock, and nothing else; `Settings` is everything else.
+A request is written in a project file, or as a PEP 508 requirement, because a backend is to ExecuTorch what
+an extra is to a Python package.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from etfetch import digest
+from etfetch.errors import UsageError
+
+DEFAULT_PACKAGE = "executorch"
+DEFAULT_DESTINATION = "third-party"
+NAMED = ("backends", "kernels", "libraries", "extras", "features")
+"""The keys of a request that hold names of the release."""
+
+KIND_OF_KEY = {"backends": "backend", "kernels": "kernels", "libraries": "library"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for. `version` is a PEP 440 specifier ("": any).
+
+    All tuples are sorted and without duplicates, so that equal wishes are equal values.
+    """
+
+    package: str
+    version: str
+    platforms: tuple[str, ...]
+    variant: str = "release"
+    backends: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of the request in one canonical form: what a lock is compared by."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return digest.of_bytes(json.dumps(values, sort_keys=True).encode())
+
+    def differences(self, older: Request) -> list[str]:
+        """What changed since `older`, a line each: `backends: + vulkan`."""
+        lines = []
+        for item in fields(self):
+            before, after = getattr(older, item.name), getattr(self, item.name)
+            if isinstance(after, tuple):
+                lines += [f"{item.name}: - {name}" for name in before if name not in after]
+                lines += [f"{item.name}: + {name}" for name in after if name not in before]
+            elif before != after:
+                lines.append(f"{item.name}: {before or 'any'} -> {after or 'any'}")
+        return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How etfetch works. Times in seconds; nothing here changes the lock."""
+
+    cache_dir: Path
+    offline: bool = False
+    skip_download: bool = False
+    jobs: int = 4
+    link_mode: str = "clone"
+    lock_timeout: float = 600.0
+    connect_timeout: float = 10.0
+    read_timeout: float = 30.0
+    retries: int = 5
+    color: bool = True
+    ci: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a request was written, to point at the line that is wrong."""
+
+    file: str = ""
+    text: str = field(default="", repr=False)
+
+    def where(self, key: str, value: str | None = None) -> str:
+        """`etfetch.toml:7: backends`, or "the command line"."""
+        if not self.file:
+            return "the command line"
+        line = find_line(self.text, key, value)
+        return f"{self.file}:{line}: {key}" if line else f"{self.file}: {key}"
+
+
+def find_line(text: str, key: str, value: str | None = None) -> int | None:
+    """The line, from 1, on which `key` is set in TOML or JSON text, or its `value` stands.
+
+    A search for the text, since neither `tomllib` nor `json` keeps positions: good enough
+    to point at, never used to decide.
+    """
+    lines = text.splitlines()
+    start = next(
+        (
+            number
+            for number, line in enumerate(lines)
+            if line.lstrip().startswith((f"{key} ", f"{key}=", f'"{key}"'))
+        ),
+        None,
+    )
+    if start is None:
+        return None
+    if value is not None:
+        for number in range(start, len(lines)):
+            if f'"{value}"' in lines[number] or f"'{value}'" in lines[number]:
+                return number + 1
+    return start + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A parsed command-line requirement: `executorch[xnnpack,optimized]==1.5.1`."""
+
+    package: str
+    extras: tuple[str, ...]
+    version: str
+
+
+def parse_requirement(text: str) -> Requirement:
+    """Read a PEP 508 requirement; `UsageError` when it is none or says more than etfetch can hold."""
+    from packaging import requirements
+
+    try:
+        parsed = requirements.Requirement(text)
+    except requirements.InvalidRequirement as error:
+        raise UsageError(
+            f"`{text}` is not a requirement",
+            data=str(error).splitlines()[:1],
+            hint="write it like `etfetch install 'executorch[xnnpack,optimized]==1.5.1'`",
+        ) from error
+    if parsed.url or parsed.marker:
+        raise UsageError(
+            f"`{text}`: a URL or an environment marker has no meaning here",
+            hint="name a package, its components and a version",
+        )
+    return Requirement(parsed.name, tuple(sorted(parsed.extras)), normal_specifier(str(parsed.specifier)))
+
+
+def normal_specifier(text: str) -> str:
+    """A specifier in one spelling: sorted, and `1.5.1` as `==1.5.1`.
+
+    `UsageError` when it is not a PEP 440 specifier.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    stripped = text.strip()
+    try:
+        return f"=={Version(stripped)}" if stripped else ""
+    except InvalidVersion:
+        pass
+    try:
+        return ",".join(sorted(str(one) for one in SpecifierSet(stripped)))
+    except InvalidSpecifier as error:
+        raise UsageError(
+            f"`{text}` is not a version or a specifier",
+            hint='write `version = "1.5.1"` or `version = "~=1.5.0"`',
+        ) from error

@@ -1,0 +1,157 @@
+"""The short cut of an install with nothing to do.
+
+Most installs change nothing: every `npm install`, every configure step runs one. This module answers
+them from a few small files and one `lstat` a file, importing nothing but `json` and `hashlib`: no
+argparse, no dataclasses, no packaging, no httpx, no rich.
+
+`inputs` is a digest over everything that decides what a plain `etfetch install` ends in: etfetch's
+version, the host, the environment that matters, every file that may hold the request, and the lock. An
+install that ends well writes it into the record; the same inputs over untouched files have nothing to do.
+It is a short cut only: whenever it is unsure it says no, and the whole path decides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+
+RECORD_VERSION = 1
+PROJECT_FILES = ("etfetch.toml", "pyproject.toml", "package.json")
+LOCK = "etfetch.lock"
+RECORD = os.path.join(".etfetch", "installed.json")
+JOURNAL = os.path.join(".etfetch", "journal.json")
+
+_NEUTRAL_FLAGS = frozenset({"--locked", "--frozen", "--offline", "-q", "--quiet"})
+"""Flags that change how an install goes, never what it ends in."""
+
+_DECISIVE_VARIABLES = ("ETFETCH_PLATFORMS",)
+
+
+def inputs_digest(start: str, environment: Mapping[str, str], version: str, lock: bytes) -> str:
+    """The digest of all that decides an install begun in the folder `start`."""
+    variables = [environment.get(name, "") for name in _DECISIVE_VARIABLES]
+    head = json.dumps([version, sys.platform, _machine(environment), variables])
+    hasher = hashlib.sha256(head.encode())
+    pieces = [lock]
+    for path, content in possible_project_files(start):
+        pieces += [os.fsencode(path), content]
+    for piece in pieces:
+        hasher.update(b"%d:" % len(piece))
+        hasher.update(piece)
+    return hasher.hexdigest()
+
+
+def possible_project_files(start: str) -> list[tuple[str, bytes]]:
+    """Every file from `start` upwards that may hold a request, nearest first, with its bytes.
+
+    The mere word decides, not whether there is a request inside: one file too many costs
+    nothing, one too few would hide a change.
+    """
+    found = []
+    folder = os.path.abspath(start)
+    while True:
+        for name in PROJECT_FILES:
+            path = os.path.join(folder, name)
+            content = _read(path)
+            if content is not None and (name == PROJECT_FILES[0] or b"etfetch" in content):
+                found.append((path, content))
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return found
+        folder = parent
+
+
+def files_untouched(destination: str, files: Sequence[Mapping[str, object]]) -> bool:
+    """Whether every recorded file stands there with its recorded size and time."""
+    for entry in files:
+        try:
+            found = os.lstat(f"{destination}/{entry['path']}")
+        except OSError:
+            return False
+        if stat.S_ISLNK(found.st_mode):
+            if not entry["link"]:
+                return False
+        elif found.st_size != entry["size"] or found.st_mtime_ns != entry["mtime"]:
+            return False
+    return True
+
+
+def summary(arguments: Sequence[str], environment: Mapping[str, str], version: str) -> str | None:
+    """The sentence for an install that has nothing to do, or None if that is not certain."""
+    if not _is_plain_install(arguments, environment):
+        return None
+    start = os.getcwd()
+    project = _folder_with_lock(start)
+    if project is None:
+        return None
+    destination = os.path.join(project, _destination(project))
+    lock, text = _read(os.path.join(project, LOCK)), _read(os.path.join(destination, RECORD))
+    if lock is None or text is None or os.path.lexists(os.path.join(destination, JOURNAL)):
+        return None
+    try:
+        record = json.loads(text)
+        if record["version"] != RECORD_VERSION or not record["inputs"]:
+            return None
+        if record["inputs"] != inputs_digest(start, environment, version, lock):
+            return None
+        if not files_untouched(destination, record["files"]):
+            return None
+        return nothing_to_do(record["release"], destination, len(record["files"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def nothing_to_do(release: str, destination: str, files: int) -> str:
+    """What an install says that changed nothing."""
+    shown = os.path.relpath(destination)
+    return f"nothing to do: {release} is installed in `{shown}` ({files} files)"
+
+
+def _machine(environment: Mapping[str, str]) -> str:
+    if hasattr(os, "uname"):
+        return os.uname().machine
+    return environment.get("PROCESSOR_ARCHITECTURE", "")
+
+
+def _is_plain_install(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Only an install without words, but for neutral flags: all others take the whole path."""
+    if not arguments or arguments[0] != "install":
+        return False
+    if not all(word in _NEUTRAL_FLAGS for word in arguments[1:]):
+        return False
+    return not environment.get("ETFETCH_SKIP_DOWNLOAD")
+
+
+def _folder_with_lock(start: str) -> str | None:
+    folder = os.path.abspath(start)
+    while not os.path.isfile(os.path.join(folder, LOCK)):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return folder
+
+
+def _destination(project: str) -> str:
+    """The destination, if it is the default or stands plainly in an `etfetch.toml`; a guess is enough.
+
+    A wrong guess finds no record, or one whose inputs differ.
+    """
+    content = _read(os.path.join(project, PROJECT_FILES[0])) or b""
+    for line in content.decode("utf-8", "replace").splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "destination":
+            return value.partition("#")[0].strip().strip("\"'")
+    return "third-party"
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return None
