@@ -6,8 +6,7 @@ used, since the command line answers most installs without them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # type checkers know the name; importing it from typing costs a no-op 4 ms
 if TYPE_CHECKING:
     from etfetch.api import install as install
     from etfetch.api import lock as lock

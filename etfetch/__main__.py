@@ -22,5 +22,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return cli.main(words)
 
 
+def run() -> None:
+    """The console script: `main`, and an end that waits for no download that hangs."""
+    code = main()
+    threading = sys.modules.get("threading")
+    if threading and any(t.name.startswith("fetch") for t in threading.enumerate()):
+        # Python would join the thread, hence wait for the server's next byte or the read timeout.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

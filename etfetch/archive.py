@@ -34,7 +34,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -133,8 +133,7 @@ def unpack(
             checker = _Checker(name, budget)
             for member in members:
                 checker.check(member)
-                for sink in sinks:
-                    sink.offer(member)
+                _write(name, member, [sink for sink in sinks if sink.takes(member)])
             checker.check_links()
         return [sink.finish() for sink in sinks]
     except BaseException:
@@ -242,15 +241,15 @@ class _Sink:
         self._files: list[TreeFile] = []
         self._links: dict[str, str] = {}
 
-    def offer(self, member: _Member) -> None:
-        """Take the member if a pattern names it."""
+    def takes(self, member: _Member) -> bool:
+        """Whether a pattern names the member; a symlink is remembered for the end."""
         if member.kind == "folder" or any(p.matches(member.name) for p in self._exclude):
-            return
+            return False
         matched = [text for text, pattern in self._patterns.items() if pattern.matches(member.name)]
         if not matched:
-            return
+            return False
         self._unmatched.difference_update(matched)
-        path = "/".join(member.name.split("/")[self._selection.strip :])
+        path = self.path_of(member)
         clash = self._names.add_file(path) if path else member.name
         if clash:
             raise _broken(
@@ -258,8 +257,20 @@ class _Sink:
             )
         if member.kind == "link":
             self._links[path] = member.target
-        else:
-            self._files.append(self._write(member, path))
+        return member.kind == "file"
+
+    def path_of(self, member: _Member) -> str:
+        """Where a member goes below the selection's folder."""
+        return "/".join(member.name.split("/")[self._selection.strip :])
+
+    def create(self, member: _Member, mode: int) -> AbstractContextManager[IO[bytes]]:
+        """The new file for a member."""
+        destination = self._selection.folder / self.path_of(member)
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        return _create(destination, mode)
+
+    def add(self, file: TreeFile) -> None:
+        self._files.append(file)
 
     def finish(self) -> tuple[TreeFile, ...]:
         """Make the symlinks, now that no file can be written through them."""
@@ -275,25 +286,6 @@ class _Sink:
             self._files.append(self._link(path, target))
         return tuple(sorted(self._files, key=lambda file: file.path))
 
-    def _write(self, member: _Member, path: str) -> TreeFile:
-        mode = 0o755 if member.executable else 0o644
-        hasher = hashlib.sha256()
-        written = 0
-        destination = self._selection.folder / path
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        with member.open() as source, _create(destination, mode) as sink:
-            while chunk := source.read(CHUNK):
-                written += len(chunk)
-                if written > member.size:
-                    break
-                hasher.update(chunk)
-                sink.write(chunk)
-        if written != member.size:
-            raise _broken(
-                self._archive, member.name, f"{member.size} bytes announced, {written} or more found"
-            )
-        return TreeFile(path, written, mode, hasher.hexdigest())
-
     def _link(self, path: str, target: str) -> TreeFile:
         destination = self._selection.folder / path
         destination.parent.mkdir(parents=True, exist_ok=True)
@@ -305,6 +297,27 @@ class _Sink:
                 hint="on Windows, turn on Developer Mode, which lets programs make symlinks",
             ) from error
         return TreeFile(path, len(target), 0, hashlib.sha256(target.encode()).hexdigest(), target)
+
+
+def _write(archive: str, member: _Member, sinks: Sequence[_Sink]) -> None:
+    """Write a file's bytes into every folder that takes it, in one reading: a stream has only one."""
+    if not sinks:
+        return
+    mode = 0o755 if member.executable else 0o644
+    hasher = hashlib.sha256()
+    written = 0
+    with ExitStack() as stack:
+        files = [stack.enter_context(sink.create(member, mode)) for sink in sinks]
+        source = stack.enter_context(member.open())
+        while written <= member.size and (chunk := source.read(CHUNK)):
+            written += len(chunk)
+            hasher.update(chunk)
+            for file in files:
+                file.write(chunk)
+    if written != member.size:
+        raise _broken(archive, member.name, f"{member.size} bytes announced, {written} or more found")
+    for sink in sinks:
+        sink.add(TreeFile(sink.path_of(member), written, mode, hasher.hexdigest()))
 
 
 @contextmanager

@@ -37,13 +37,16 @@ def unique_name(prefix: str) -> str:
     return f"{prefix}.{os.getpid()}.{secrets.token_hex(6)}"
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, scratch: Path | None = None) -> None:
     """Write `data` to `path` so that a reader sees the old bytes or all the new ones.
 
-    The folder must exist. The temporary file stands beside `path` and is removed on failure;
-    OSError as the system raises it.
+    The folder must exist. The temporary file stands in `scratch` if that is on the same file system, else
+    beside `path`, and is removed on failure; OSError as the system raises it.
     """
-    temporary = path.with_name(unique_name(f".{path.name}"))
+    folder = path.parent
+    if scratch is not None and scratch.stat().st_dev == folder.stat().st_dev:
+        folder = scratch
+    temporary = folder / unique_name(f".{path.name}")
     try:
         with temporary.open("wb") as stream:
             stream.write(data)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from etfetch import durable
 from etfetch.digest import is_sha256
@@ -27,6 +29,7 @@ MAX_ARTIFACT = 16 << 30
 """Bytes; the bound for an artifact whose size nobody published."""
 
 _MAX_SIDECAR = 64 << 10
+_HEAD = 64
 _WEB_PAGE = re.compile(rb"\s*<(!doctype\s+html|html|head)", re.IGNORECASE)
 
 
@@ -54,16 +57,20 @@ def fetch_all(
     Gives, by digest, where each came from: "network" or "cache" (another process was faster).
     The first failure stops what has not begun and is raised.
     """
+    batch = _Batch(store, network, progress)
     found: dict[str, str] = {}
     ordered = sorted(artifacts, key=lambda a: -(a.size or 0))
-    with ThreadPoolExecutor(max_workers=max(1, jobs), thread_name_prefix="fetch") as pool:
-        running = {pool.submit(_fetch, a, store, network, progress): a for a in ordered}
-        try:
-            for future in as_completed(running):
-                found[running[future].sha256] = future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pool = ThreadPoolExecutor(max_workers=max(1, jobs), thread_name_prefix="fetch")
+    running = {pool.submit(batch.fetch, artifact): artifact for artifact in ordered}
+    try:
+        for future in as_completed(running):
+            found[running[future].sha256] = future.result()
+    except BaseException:
+        # Not waited for: a server that hangs would hold up the error, or the user's Ctrl-C.
+        batch.stop()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
     return found
 
 
@@ -104,65 +111,99 @@ def _lower_digest(word: str) -> str | None:
     return word.lower() if is_sha256(word.lower()) else None
 
 
-def _fetch(artifact: LockedArtifact, store: Store, network: Network, progress: Progress) -> str:
-    with store.lock(artifact.sha256):
-        # Looked at again under the lock: whoever held it before may have brought it.
-        if store.has_blob(artifact.sha256, artifact.size):
-            return "cache"
-        progress.begin(artifact.name, artifact.size)
-        _with_retries(lambda: _download(artifact, store, network, progress), network, artifact, progress)
-        progress.end(artifact.name)
-    return "network"
+class _StoppedError(Exception):
+    """Another download failed, or the user interrupted: this one gives up."""
 
 
-def _with_retries(
-    download: Callable[[], None], network: Network, artifact: LockedArtifact, progress: Progress
-) -> None:
-    if not artifact.source.startswith("http"):
-        download()
-        return
-    from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """What arrived of an artifact: bytes, digest, and the first bytes to tell what it is."""
 
-    from etfetch.sources.https import InterruptedStreamError, wait_between
-
-    retrying = Retrying(
-        stop=stop_after_attempt(network.retries),
-        wait=wait_between(),
-        retry=retry_if_exception_type(InterruptedStreamError),
-        before_sleep=lambda _: progress.restart(artifact.name),
-        reraise=True,
-    )
-    retrying(download)
+    count: int
+    sha256: str
+    head: bytes
 
 
-def _download(artifact: LockedArtifact, store: Store, network: Network, progress: Progress) -> None:
-    with store.partial_file() as path:
-        with opener(artifact.source)(artifact.source, network) as stream, path.open("wb") as file:
-            _check_announced(artifact, stream)
-            hasher, count = hashlib.sha256(), 0
-            limit = artifact.size if artifact.size is not None else MAX_ARTIFACT
-            head = b""
-            for chunk in stream.chunks:
-                count += len(chunk)
-                head = head or chunk[:64]
-                if count > limit:
-                    raise _wrong(artifact, stream, "size", f"more than {limit} bytes", head)
-                hasher.update(chunk)
-                file.write(chunk)
-                progress.advance(artifact.name, len(chunk))
-            file.flush()
-            durable.fsync(file.fileno())
-        if artifact.size is not None and count != artifact.size:
-            raise _wrong(artifact, stream, "size", f"{count} bytes", head)
-        if hasher.hexdigest() != artifact.sha256:
-            raise _wrong(artifact, stream, "sha256", hasher.hexdigest(), head)
-        store.keep_blob(path, artifact.sha256)
+class _Batch:
+    """The downloads of one `fetch_all`, in several threads, and the way to stop them all."""
+
+    def __init__(self, store: Store, network: Network, progress: Progress) -> None:
+        self._store = store
+        self._network = network
+        self._progress = progress
+        self._stopped = threading.Event()
+        self._partial: set[Path] = set()
+
+    def stop(self) -> None:
+        """Have every download end at its next chunk, and take away what they have written."""
+        self._stopped.set()
+        for path in list(self._partial):
+            path.unlink(missing_ok=True)
+
+    def fetch(self, artifact: LockedArtifact) -> str:
+        """Bring one artifact into the store; "network", or "cache" if another process just did."""
+        with self._store.lock(artifact.sha256):
+            # Looked at again under the lock: whoever held it before may have brought it.
+            if self._store.has_blob(artifact.sha256, artifact.size):
+                return "cache"
+            self._progress.begin(artifact.name, artifact.size)
+            self._with_retries(artifact)
+            self._progress.end(artifact.name)
+        return "network"
+
+    def _with_retries(self, artifact: LockedArtifact) -> None:
+        if not artifact.source.startswith("http"):
+            self._download(artifact)
+            return
+        from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+
+        from etfetch.sources.https import InterruptedStreamError, wait_between
+
+        retrying = Retrying(
+            stop=stop_after_attempt(self._network.retries),
+            wait=wait_between(),
+            retry=retry_if_exception_type(InterruptedStreamError),
+            before_sleep=lambda _: self._progress.restart(artifact.name),
+            reraise=True,
+        )
+        retrying(self._download, artifact)
+
+    def _download(self, artifact: LockedArtifact) -> None:
+        with self._store.partial_file() as path:
+            self._partial.add(path)
+            source = opener(artifact.source)(artifact.source, self._network)
+            with source as stream, path.open("wb") as file:
+                _check_announced(artifact, stream)
+                received = self._receive(artifact, stream, file)
+                file.flush()
+                durable.fsync(file.fileno())
+            if artifact.size is not None and received.count != artifact.size:
+                raise _wrong(artifact, stream, "size", f"{received.count} bytes", received.head)
+            if received.sha256 != artifact.sha256:
+                raise _wrong(artifact, stream, "sha256", received.sha256, received.head)
+            self._store.keep_blob(path, artifact.sha256)
+            self._partial.discard(path)
+
+    def _receive(self, artifact: LockedArtifact, stream: Stream, file: IO[bytes]) -> _Received:
+        hasher, count, head = hashlib.sha256(), 0, b""
+        limit = artifact.size if artifact.size is not None else MAX_ARTIFACT
+        for chunk in stream.chunks:
+            if self._stopped.is_set():
+                raise _StoppedError
+            count += len(chunk)
+            head = head or chunk[:_HEAD]
+            if count > limit:
+                raise _wrong(artifact, stream, "size", f"more than {limit} bytes", head)
+            hasher.update(chunk)
+            file.write(chunk)
+            self._progress.advance(artifact.name, len(chunk))
+        return _Received(count, hasher.hexdigest(), head)
 
 
 def _check_announced(artifact: LockedArtifact, stream: Stream) -> None:
     if artifact.size is not None and stream.size not in (None, artifact.size):
         # Said before the transfer, so a wrong file of a gigabyte costs nothing.
-        head = next(stream.chunks, b"")[:64]
+        head = next(stream.chunks, b"")[:_HEAD]
         raise _wrong(artifact, stream, "size", f"{stream.size} bytes", head)
 
 

@@ -135,13 +135,14 @@ def recover(destination: Path) -> bool:
     True if there was one to finish.
     """
     folder = destination / record.FOLDER
+    for leftover in folder.glob(".*"):
+        # Temporary files of `durable.write_file`: only a killed process leaves any under the lock.
+        leftover.unlink(missing_ok=True)
     journal = folder / JOURNAL
     if journal.exists():
         _finish(destination, _read_journal(journal))
         return True
     shutil.rmtree(folder / STAGING, ignore_errors=True)
-    for leftover in folder.glob(".*.json.*"):
-        leftover.unlink(missing_ok=True)
     return False
 
 
@@ -230,8 +231,11 @@ def write_record(destination: Path, new: Record) -> None:
     durable.write_file(path, record.render(new).encode("utf-8"))
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a project's file (a lock, a project file) in one step, unless it already says this."""
+def write_text(path: Path, text: str, destination: Path | None = None) -> None:
+    """Write a project's file (a lock, a project file) in one step, unless it already says this.
+
+    With a `destination` the temporary file stands in its `.etfetch`, where `recover` sweeps it after a kill.
+    """
     data = text.encode("utf-8")
     try:
         if path.read_bytes() == data:
@@ -239,7 +243,8 @@ def write_text(path: Path, text: str) -> None:
     except FileNotFoundError:
         pass
     # Through a symlink to the file it points to: people share a lock between folders that way.
-    durable.write_file(path.resolve(), data)
+    scratch = destination / record.FOLDER if destination else None
+    durable.write_file(path.resolve(), data, scratch)
 
 
 def _state(destination: Path, file: RecordedFile, deep: bool) -> int | bool | None:

@@ -240,7 +240,7 @@ def _apply(workspace: Workspace, lock: Lock, wanted: Lock, mode: Mode, *, comple
 
 def _settle(workspace: Workspace, text: str, head: Record, files: FilePlan, seen: Survey) -> Applied:
     """Only lock and record changed, or a file was touched: no file is written."""
-    installer.write_text(workspace.lock_path, text)
+    installer.write_text(workspace.lock_path, text, workspace.destination)
     kept = installer.with_times(files.keep, seen)
     final = replace(head, parts=files.parts, files=tuple(kept))
     if final != seen.record:
@@ -250,7 +250,7 @@ def _settle(workspace: Workspace, text: str, head: Record, files: FilePlan, seen
 
 def _write_lock(workspace: Workspace, text: str, mode: Mode) -> None:
     if not mode.frozen:
-        installer.write_text(workspace.lock_path, text)
+        installer.write_text(workspace.lock_path, text, workspace.destination)
 
 
 def _trees(workspace: Workspace, todo: Plan) -> dict[str, tuple[TreeFile, ...]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import httpx
-from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from etfetch.digest import CHUNK
 from etfetch.errors import NetworkError
@@ -49,9 +49,9 @@ def shown(url: httpx.URL) -> str:
     return str(url.copy_with(username=None, password=None, query=None, fragment=None))
 
 
-def wait_between() -> wait_exponential_jitter:
-    """How long to wait between two tries, in seconds: half a second, doubled each time, with jitter."""
-    return wait_exponential_jitter(initial=0.5, max=_MAX_WAIT)
+def wait_between() -> wait_random_exponential:
+    """How long to wait between two tries, in seconds: at random, up to half a second, doubled each time."""
+    return wait_random_exponential(multiplier=0.5, max=_MAX_WAIT)
 
 
 def _request(client: httpx.Client, source: str, retries: int) -> httpx.Response:

@@ -1,0 +1,3 @@
+#include "demo/registry.h"
+
+__attribute__((constructor)) static void register_plain(void) { demo_register("demo::add.out"); }

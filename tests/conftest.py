@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server_fixtures import release_tree
+from server_fixtures.release_server import ReleaseServer
+from tests.world import World
+
+_PLACEHOLDER = "http://127.0.0.1:1"
+
+
+@pytest.fixture(scope="session")
+def built_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The release tree, built once a session; its manifests point nowhere yet."""
+    root = tmp_path_factory.mktemp("built")
+    release_tree.build(root, _PLACEHOLDER)
+    return root
+
+
+@pytest.fixture
+def release(built_tree: Path, tmp_path: Path) -> Iterator[ReleaseServer]:
+    """A server over a copy of the tree, which a test may damage."""
+    root = tmp_path / "releases"
+    shutil.copytree(built_tree, root)
+    with ReleaseServer(root) as server:
+        for manifest in root.glob("*/*/manifest.toml"):
+            manifest.write_text(manifest.read_text().replace(_PLACEHOLDER, server.url))
+        yield server
+
+
+@pytest.fixture
+def world(
+    release: ReleaseServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> World:
+    return World(tmp_path, release.root, release, monkeypatch, capsys)

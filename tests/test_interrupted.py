@@ -1,0 +1,164 @@
+"""A kill at any instant of an install, and what the next install makes of it.
+
+A child process runs the install with `durable`'s renames and syncs counted, and kills itself with SIGKILL at
+the n-th. Which n there are is found by counting a whole run first, so no step can be forgotten.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from server_fixtures.release_server import Fault
+from tests.world import REQUEST, World, snapshot
+
+_COUNTER = """\
+import os, signal, sys
+from etfetch import durable
+from etfetch.__main__ import main
+
+steps = 0
+
+def counted(real, when):
+    def call(*arguments):
+        global steps
+        steps += 1
+        mine = steps
+        if mine == KILL_AT and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(*arguments)
+        if mine == KILL_AT and when == "after":
+            os.kill(os.getpid(), signal.SIGKILL)
+    return call
+
+durable.replace = counted(durable.replace, WHEN)
+durable.fsync = counted(durable.fsync, WHEN)
+code = main(["install", "-q"])
+print(steps)
+sys.exit(code)
+"""
+
+
+def _run(world: World, kill_at: int, when: str) -> subprocess.CompletedProcess[str]:
+    script = _COUNTER.replace("KILL_AT", str(kill_at)).replace("WHEN", repr(when))
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=world.project,
+        # One download at a time, so that step n is the same step in every run.
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "ETFETCH_JOBS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _prepare(world: World, start: str) -> None:
+    """The state before the install: nothing, a full cache, or an older version to be replaced."""
+    if start == "cold":
+        world.write()
+        return
+    world.write(REQUEST.replace('"fast"', '"fast", "slow"'))
+    world.ok("install")
+    world.write(REQUEST.replace("1.0.0", "1.1.0"))
+
+
+# Slow, because it is a process and an install for every rename and sync there is.
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("start", ["cold", "upgrade"])
+def test_killed_at_every_step(world: World, start: str, when: str, tmp_path: Path) -> None:
+    _prepare(world, start)
+    saved = tmp_path / "saved"
+    shutil.copytree(world.project, saved / "project", symlinks=True)
+    if world.cache.exists():
+        shutil.copytree(world.cache, saved / "cache", symlinks=True)
+    before = world.files()
+    whole = _run(world, 0, when)
+    assert whole.returncode == 0, whole.stderr
+    expected = world.files()
+    steps = int(whole.stdout)
+    assert steps > 15
+    for step in range(1, steps + 1):
+        shutil.rmtree(world.project)
+        shutil.rmtree(world.cache)
+        _copy(saved, world)
+        killed = _run(world, step, when)
+        assert killed.returncode == -signal.SIGKILL
+        _check_half_done(world, before, expected)
+        os.chdir(world.project)
+        ran = world.run("install")
+        assert ran.code == 0, f"step {step}: {ran.err}"
+        assert world.files() == expected, f"step {step}"
+        world.ok("verify", "--deep")
+        _check_nothing_stray(world)
+
+
+def _copy(saved: Path, world: World) -> None:
+    # copy2 keeps times, so that the record still fits.
+    shutil.copytree(saved / "project", world.project, symlinks=True)
+    if (saved / "cache").exists():
+        shutil.copytree(saved / "cache", world.cache, symlinks=True)
+
+
+def _check_half_done(world: World, before: dict[str, bytes], expected: dict[str, bytes]) -> None:
+    """What a kill leaves is the old tree, the new one, or one that does not pass `verify`."""
+    os.chdir(world.project)
+    if world.files() not in (before, expected):
+        assert world.run("verify").code == 10
+
+
+def _check_nothing_stray(world: World) -> None:
+    own = {path.name for path in (world.destination / ".etfetch").iterdir()}
+    assert own == {"installed.json", "lock"}
+    assert {path.name for path in world.project.iterdir()} == {
+        "etfetch.lock",
+        "etfetch.toml",
+        "manifests",
+        "third-party",
+    }
+
+
+def test_an_interrupted_install_never_verifies(world: World) -> None:
+    world.write()
+    world.ok("install")
+    (world.destination / ".etfetch/journal.json").write_text("{}")
+    ran = world.run("verify")
+    assert ran.code == 10
+    assert "an install was interrupted and is not finished" in ran.err
+
+
+def test_a_damaged_journal_is_named_and_nothing_else_happens(world: World) -> None:
+    world.write()
+    world.ok("install")
+    before = world.files()
+    (world.destination / ".etfetch/journal.json").write_text(
+        '{"version": 1, "moves": ["../../escape"], "removes": [], "record": ""}'
+    )
+    ran = world.run("install")
+    assert ran.code == 10
+    assert "journal.json` is damaged: it holds an unsafe path" in ran.err
+    assert world.files() == before
+
+
+def test_ctrl_c_is_130_and_leaves_nothing(world: World) -> None:
+    def stall(*_: object) -> None:
+        time.sleep(30)
+
+    fault: Fault = stall
+    world.server.faults["headers.tar.gz"] = [fault]
+    world.write()
+    process = world.spawn("install")
+    while not world.server.asked_for("headers.tar.gz"):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert not world.destination.exists()
+    assert not any("partial" in name for name in snapshot(world.cache))
