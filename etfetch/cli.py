@@ -140,6 +140,8 @@ def _install_json(report: Report) -> dict[str, object]:
 
 
 def _tell_install(report: Report, speaker: Console) -> None:
+    if report.project_file is not None:
+        speaker.detail(f"using `{os.path.relpath(report.project_file)}`")
     for notice in report.notices:
         speaker.say(f"note: {notice}")
     for artifact in report.missing:

@@ -177,25 +177,28 @@ def settings_of(options: Options) -> Settings:
     )
 
 
-def proposal(folder: Path, host: str | None) -> dict[str, tuple[str, ...]]:
-    """What `etfetch init` proposes: platforms and backends, from what it finds in a folder."""
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a folder seems to need; `found` says by what it was recognised ("" for nothing)."""
+
+    found: str
+    package: str
+    platforms: tuple[str, ...]
+    backends: tuple[str, ...]
+
+
+def proposal(folder: Path, host: str | None) -> Proposal:
+    """What `etfetch init` proposes for a folder, built on a machine that is `host`."""
     package = _json(folder / PACKAGE_JSON)
-    needs = {**package.get("dependencies", {}), **package.get("devDependencies", {})}
-    if "react-native" in needs:
-        return {
-            "found": ("package.json with react-native",),
-            "platforms": ("android-arm64-v8a", "android-x86_64", "ios", "ios-simulator"),
-            "backends": ("xnnpack",),
-        }
+    if "react-native" in {**package.get("dependencies", {}), **package.get("devDependencies", {})}:
+        mobile = ("android-arm64-v8a", "android-x86_64", "ios", "ios-simulator")
+        found = "package.json with react-native"
+        return Proposal(found, "react-native-executorch", mobile, ("xnnpack",))
     if (folder / "Package.swift").is_file():
-        return {
-            "found": ("Package.swift",),
-            "platforms": ("ios", "ios-simulator", "macos-arm64"),
-            "backends": ("coreml", "xnnpack"),
-        }
-    found = ("CMakeLists.txt",) if (folder / "CMakeLists.txt").is_file() else ()
-    platforms = (host,) if host else ("linux-x86_64",)
-    return {"found": found, "platforms": platforms, "backends": ("xnnpack",)}
+        apple = ("ios", "ios-simulator", "macos-arm64")
+        return Proposal("Package.swift", DEFAULT_PACKAGE, apple, ("coreml", "xnnpack"))
+    found = "CMakeLists.txt" if (folder / "CMakeLists.txt").is_file() else ""
+    return Proposal(found, DEFAULT_PACKAGE, (host or "linux-x86_64",), ("xnnpack",))
 
 
 def _json(path: Path) -> dict[str, Any]:

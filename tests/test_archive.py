@@ -9,6 +9,7 @@ import os
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -217,7 +218,7 @@ def test_names_that_collide_once_stripped(tmp_path: Path) -> None:
 
 # Hostile kinds
 
-KINDS = {
+KINDS: dict[str, tuple[dict[str, Any], str]] = {
     "hard link": ({"type": tarfile.LNKTYPE, "linkname": "good"}, "a hard link"),
     "character device": ({"type": tarfile.CHRTYPE}, "not a file, a folder or a symlink"),
     "block device": ({"type": tarfile.BLKTYPE}, "not a file, a folder or a symlink"),
@@ -309,7 +310,7 @@ def test_a_zip_symlink_that_escapes(tmp_path: Path) -> None:
     assert "which leads outside" in _refused(tmp_path, data, "zip")
 
 
-ZIP_LIES = {
+ZIP_LIES: dict[str, tuple[dict[str, int], bytes, bytes, str]] = {
     "name": ({}, b"good", b"evil", "its local header calls it `good`"),
     "size": ({"size": 3}, b"a", b"a", "its two headers disagree on size or checksum"),
     "packed": ({"packed": 3}, b"a", b"a", "its two headers disagree on size or checksum"),
@@ -322,7 +323,7 @@ ZIP_LIES = {
 @pytest.mark.parametrize("lie", ZIP_LIES)
 def test_zip_headers_that_disagree(tmp_path: Path, lie: str) -> None:
     wrong, local, central, reason = ZIP_LIES[lie]
-    assert reason in _refused(tmp_path, raw_zip(local, central, **wrong), "zip")
+    assert reason in _refused(tmp_path, raw_zip(local, central, b"data", **wrong), "zip")
 
 
 def test_an_encrypted_zip(tmp_path: Path) -> None:
@@ -410,12 +411,12 @@ def test_empty_file(tmp_path: Path, archive_format: str) -> None:
 
 
 def test_gzip_by_the_standard_library_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert (_unpack(tmp_path, tar_gz(tar_entry("a", b"x"))) / "a").read_bytes() == b"x"
 
 
 def test_zstd_without_a_reader_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     message = _refused(tmp_path, zstandard.compress(tar(tar_entry("a"))), "tar.zst")
     assert "which this Python cannot read" in message
 

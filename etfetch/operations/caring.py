@@ -84,6 +84,8 @@ def _project(options: Options) -> list[Finding]:
         file = workspace.project.file
         findings = [Finding("project", str(file.path if file else "no project file here or above"))]
         lock = workspace.read_lock()
+        if file is not None:
+            config.request_of(workspace.project, options, None)
         if lock is None:
             return [*findings, Finding("lock", "none")]
         described = f"{lock.request.package} {lock.release} for {', '.join(lock.request.platforms)}"

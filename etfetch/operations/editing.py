@@ -8,12 +8,12 @@ from pathlib import Path
 
 from etfetch import config, edit, installer, resolve
 from etfetch.catalogue import choose_release
-from etfetch.config import Options, ProjectFile
+from etfetch.config import Options, ProjectFile, Proposal
 from etfetch.errors import ConfigError, UsageError, did_you_mean
 from etfetch.manifest import Component, Manifest
 from etfetch.operations import locking
 from etfetch.operations.workspace import Workspace, open_workspace
-from etfetch.request import DEFAULT_PACKAGE, KIND_OF_KEY, NAMED, Request
+from etfetch.request import KIND_OF_KEY, NAMED, Request
 
 _KEY_OF_KIND = {kind: key for key, kind in KIND_OF_KEY.items()}
 _PLATFORM_KERNELS = ("optimized",)
@@ -39,16 +39,14 @@ def init(options: Options, *, dry_run: bool = False) -> Edited:
         )
     workspace = open_workspace(replace(options, project=str(project.folder)))
     proposal = config.proposal(project.folder, config.this_platform())
-    manifest = _newest_for(workspace, proposal["platforms"])
+    manifest = _newest_for(workspace, proposal)
     kernels = [name for name in _PLATFORM_KERNELS if resolve.find(manifest, name, "kernels")]
-    text = edit.new_file(
-        manifest.package, manifest.version, proposal["platforms"], proposal["backends"], kernels
-    )
+    text = edit.new_file(manifest.package, manifest.version, proposal.platforms, proposal.backends, kernels)
     path = project.folder / config.TOML
     if not dry_run:
         installer.write_text(path, text)
-    found = [f"found {name}" for name in proposal["found"]] or ["found nothing that says more"]
-    return Edited(path, tuple(found), text)
+    found = f"found {proposal.found}" if proposal.found else "found nothing that says more"
+    return Edited(path, (found,), text)
 
 
 def add(options: Options, names: Sequence[str]) -> Edited:
@@ -163,15 +161,14 @@ def _write(
     return Edited(file.path, tuple(changes), text)
 
 
-def _newest_for(workspace: Workspace, platforms: Sequence[str]) -> Manifest:
-    """The newest release that has every platform: ExecuTorch's own if it can, else another publisher's."""
+def _newest_for(workspace: Workspace, proposal: Proposal) -> Manifest:
+    """The newest release that has every proposed platform."""
     catalogue = workspace.catalogue()
-    for package in sorted(catalogue.packages, key=lambda p: (p != DEFAULT_PACKAGE, p)):
-        for version in catalogue.versions(package):
-            manifest = catalogue.manifest(package, version)
-            if not manifest.prerelease and set(platforms) <= set(manifest.platforms):
-                return manifest
+    for version in catalogue.versions(proposal.package):
+        manifest = catalogue.manifest(proposal.package, version)
+        if not manifest.prerelease and set(proposal.platforms) <= set(manifest.platforms):
+            return manifest
     raise ConfigError(
-        f"no release is there for {', '.join(platforms)} together",
+        f"no release of {proposal.package} is there for {', '.join(proposal.platforms)} together",
         hint="write an `etfetch.toml` with fewer `platforms`",
     )

@@ -47,6 +47,7 @@ class Report:
     lock: Lock
     platforms: tuple[str, ...]
     destination: Path
+    project_file: Path | None
     artifacts: tuple[Obtained, ...]
     plan: Plan
     written: int = 0
@@ -73,6 +74,7 @@ def run(options: Options, mode: Mode, progress: Progress) -> Report:
         lock=answer.lock,
         platforms=platforms,
         destination=workspace.destination,
+        project_file=workspace.project.file.path if workspace.project.file else None,
         artifacts=_obtained(workspace, todo, {}),
         plan=todo,
         unchanged=len(seen.record.files),

@@ -50,9 +50,7 @@ def verify(options: Options, *, deep: bool = False) -> int:
     differences = []
     if seen.interrupted:
         differences.append("an install was interrupted and is not finished")
-    lock = workspace.read_lock()
-    if lock is not None:
-        differences += _against_lock(seen.record, lock)
+    differences += _against_lock(seen.record, workspace.read_lock())
     differences += [f"missing: {path}" for path in sorted(seen.missing)]
     differences += [f"changed: {path}" for path in sorted(seen.edited)]
     if differences:
@@ -154,11 +152,13 @@ def _without_files(lock: Lock, component: str, platform: str) -> str:
     return "from elsewhere"
 
 
-def _against_lock(seen: Record, lock: Lock) -> list[str]:
+def _against_lock(seen: Record, lock: Lock | None) -> list[str]:
     if not seen.release:
         return ["nothing is installed"]
     if not seen.lock:
         return ["the last install was not complete"]
+    if lock is None:
+        return ["there is no `etfetch.lock`"]
     if seen.lock != of_bytes(lockfile.render(lock).encode("utf-8")):
         return ["the lock has changed since the last install"]
     return []
