@@ -55,6 +55,7 @@ class Cache:
         self.root = root
         self._base = root / "v1"
         self._lock_timeout = lock_timeout
+        self._seen: dict[str, tuple[TreeFile, ...]] = {}
 
     # Blobs
 
@@ -108,14 +109,21 @@ class Cache:
     # Trees
 
     def tree(self, key: str) -> tuple[TreeFile, ...] | None:
-        """The files of an unpacked part, or None if it is not there, or not whole any more."""
+        """The files of an unpacked part, or None if it is not there, or not whole any more.
+
+        It is looked at once: an install asks several times, and checks each size again as it copies.
+        """
+        if key in self._seen:
+            return self._seen[key]
         folder = self._tree_folder(key)
         try:
             entries = json.loads((folder / "index.json").read_bytes())
             index = tuple(TreeFile(**entry) for entry in entries)
         except (OSError, ValueError, TypeError):
             return None
-        if all(_has_size(folder / "files" / file.path, file) for file in index):
+        root = str(folder / "files")
+        if all(_has_size(f"{root}/{file.path}", file) for file in index):
+            self._seen[key] = index
             return index
         self._set_aside(folder)
         return None
@@ -178,6 +186,7 @@ class Cache:
     def verify(self) -> list[str]:
         """Hash everything; what is wrong is set aside and named, relative to the cache."""
         wrong = []
+        self._seen.clear()
         for path in self._blobs():
             if digest.of_file(path) != path.name:
                 wrong.append(str(path.relative_to(self.root)))
@@ -231,6 +240,7 @@ class Cache:
         return folder / durable.unique_name("new")
 
     def _set_aside(self, path: Path) -> None:
+        self._seen.pop(path.name, None)
         folder = self._base / "damaged"
         self._make(folder)
         try:
@@ -266,7 +276,7 @@ def hold(path: Path, timeout: float) -> Iterator[None]:
         lock.release()
 
 
-def _has_size(path: Path, file: TreeFile) -> bool:
+def _has_size(path: str, file: TreeFile) -> bool:
     try:
         found = os.lstat(path)
     except OSError:

@@ -1,4 +1,7 @@
-"""The command line: words in, an operation, words or data out, an exit code."""
+"""The command line: words in, an operation, words or data out, an exit code.
+
+Each command imports what it runs: an install from a full cache never loads the editor of project files.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,20 @@ import argparse
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from etfetch import __version__, lockfile, uptodate
 from etfetch.config import Options, settings_of
 from etfetch.console import Console, counted, size
 from etfetch.errors import EtfetchError, FilesystemError, UsageError
-from etfetch.installer import LINK_MODES
-from etfetch.operations import caring, editing, installing, locking, reporting
-from etfetch.operations.installing import Mode, Report
 from etfetch.platforms import ALL, PLATFORMS, VARIANTS
+from etfetch.request import LINK_MODES
+
+if TYPE_CHECKING:
+    from etfetch.operations.editing import Edited
+    from etfetch.operations.installing import Report
 
 _EPILOG = """\
 A project says what it wants in `etfetch.toml`, under `[tool.etfetch]` in `pyproject.toml`, or under
@@ -64,6 +69,8 @@ def main(arguments: Sequence[str]) -> int:
         return 130
     except Exception:  # noqa: BLE001  # the last one: whatever gets here is a fault to be reported
         speaker.warn("this is a fault in etfetch; please report it with what follows")
+        import traceback
+
         traceback.print_exc()
         return 1
 
@@ -109,7 +116,9 @@ def _options(parsed: argparse.Namespace) -> Options:
 
 
 def _install(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
-    mode = Mode(parsed.locked, parsed.frozen, parsed.dry_run, parsed.force)
+    from etfetch.operations import installing
+
+    mode = installing.Mode(parsed.locked, parsed.frozen, parsed.dry_run, parsed.force)
     with speaker.progress() as progress:
         report = installing.run(options, mode, progress)
     if speaker.as_json:
@@ -182,6 +191,8 @@ def _tell_files(report: Report, name: str, speaker: Console) -> None:
 
 
 def _lock(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import locking
+
     if parsed.check:
         lock = locking.check(options)
         speaker.say(f"`{lockfile.NAME}` is up to date: {lock.request.package} {lock.release}")
@@ -199,6 +210,8 @@ def _lock(parsed: argparse.Namespace, options: Options, speaker: Console) -> int
 
 
 def _list(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import reporting
+
     rows = reporting.listing(options)
     if speaker.as_json:
         speaker.json([asdict(row) for row in rows])
@@ -220,6 +233,8 @@ def _list(parsed: argparse.Namespace, options: Options, speaker: Console) -> int
 
 
 def _verify(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import reporting
+
     number = reporting.verify(options, deep=parsed.deep)
     how = "digest" if parsed.deep else "size and time"
     speaker.say(f"{counted(number, 'file')} verified by {how}")
@@ -227,12 +242,16 @@ def _verify(parsed: argparse.Namespace, options: Options, speaker: Console) -> i
 
 
 def _why(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import reporting
+
     for line in reporting.why(options, parsed.name).lines:
         speaker.data(line)
     return 0
 
 
 def _outdated(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import reporting
+
     found = reporting.outdated(options)
     if speaker.as_json:
         speaker.json({**asdict(found), "newer": found.newer})
@@ -247,6 +266,8 @@ def _outdated(parsed: argparse.Namespace, options: Options, speaker: Console) ->
 
 
 def _init(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import editing
+
     edited = editing.init(options, dry_run=parsed.dry_run)
     for line in edited.changes:
         speaker.say(line)
@@ -258,14 +279,18 @@ def _init(parsed: argparse.Namespace, options: Options, speaker: Console) -> int
 
 
 def _add(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import editing
+
     return _tell_edit(editing.add(options, parsed.names), speaker)
 
 
 def _remove(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import editing
+
     return _tell_edit(editing.remove(options, parsed.names), speaker)
 
 
-def _tell_edit(edited: editing.Edited, speaker: Console) -> int:
+def _tell_edit(edited: Edited, speaker: Console) -> int:
     if not edited.changes:
         speaker.say(f"nothing to change in `{os.path.relpath(edited.path)}`")
         return 0
@@ -277,6 +302,8 @@ def _tell_edit(edited: editing.Edited, speaker: Console) -> int:
 
 
 def _doctor(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import caring
+
     findings = caring.doctor(options)
     if speaker.as_json:
         speaker.json([asdict(finding) for finding in findings])
@@ -292,6 +319,8 @@ def _cache_dir(parsed: argparse.Namespace, options: Options, speaker: Console) -
 
 
 def _cache_info(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import caring
+
     cache = caring.open_cache(options)
     usage = cache.usage()
     if speaker.as_json:
@@ -305,6 +334,8 @@ def _cache_info(parsed: argparse.Namespace, options: Options, speaker: Console) 
 
 
 def _cache_verify(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import caring
+
     usage = caring.verify_cache(options)
     speaker.say(
         f"{counted(usage['blobs'].entries, 'archive')} and {counted(usage['trees'].entries, 'tree')} "
@@ -314,6 +345,8 @@ def _cache_verify(parsed: argparse.Namespace, options: Options, speaker: Console
 
 
 def _cache_prune(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import caring
+
     removed = caring.open_cache(options).prune()
     entries = counted(removed.entries, "old or damaged entry", "old or damaged entries")
     speaker.say(f"removed {entries}, {size(removed.bytes)}")
@@ -321,6 +354,8 @@ def _cache_prune(parsed: argparse.Namespace, options: Options, speaker: Console)
 
 
 def _cache_clean(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import caring
+
     removed = caring.open_cache(options).clean()
     speaker.say(f"removed everything: {size(removed.bytes)}")
     return 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +17,11 @@ from typing import Any
 
 from etfetch import paths, toml, uptodate
 from etfetch.errors import ConfigError, UsageError, did_you_mean
-from etfetch.installer import LINK_MODES
 from etfetch.platforms import ALL, PLATFORMS, VARIANTS, host_platform
 from etfetch.request import (
     DEFAULT_DESTINATION,
     DEFAULT_PACKAGE,
+    LINK_MODES,
     Origin,
     Request,
     Settings,
@@ -88,7 +87,7 @@ def environment() -> Mapping[str, str]:
 
 def this_platform() -> str | None:
     """The platform that this machine is, if ExecuTorch publishes anything for it."""
-    return host_platform(sys.platform, platform.machine())
+    return host_platform(sys.platform, _machine())
 
 
 def this_system() -> str:
@@ -353,7 +352,7 @@ def _host_platforms() -> tuple[str, ...]:
     host = this_platform()
     if host is None:
         raise ConfigError(
-            f"this machine ({sys.platform}, {platform.machine()}) is no platform of ExecuTorch's",
+            f"this machine ({sys.platform}, {_machine()}) is no platform of ExecuTorch's",
             hint="name the platforms to build for: `--platform`, or `platforms` in the project file",
         )
     return (host,)
@@ -361,6 +360,12 @@ def _host_platforms() -> tuple[str, ...]:
 
 def _unique(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(set(values)))
+
+
+def _machine() -> str:
+    import platform
+
+    return platform.machine()
 
 
 def _cache_dir(options: Options) -> Path:

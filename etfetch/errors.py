@@ -7,7 +7,6 @@ build scripts (see `docs/exit-codes.md`); anything else that escapes is a fault 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 
@@ -127,6 +126,8 @@ class TreeError(EtfetchError):
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like `word`, if one is close enough to be a slip of the keyboard."""
+    import difflib
+
     matches = difflib.get_close_matches(word.lower(), list(known), n=1, cutoff=0.6)
     return matches[0] if matches else None
 

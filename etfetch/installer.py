@@ -16,7 +16,8 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -29,8 +30,9 @@ from etfetch.record import Record, RecordedFile
 
 JOURNAL = "journal.json"
 STAGING = "staging"
-LINK_MODES = ("clone", "copy", "hardlink")
 _JOURNAL_VERSION = 1
+_MAX_THREADS = 4
+_WORTH_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +156,17 @@ def conflicts(destination: Path, files: FilePlan, seen: Survey, *, force: bool =
     """
     owned = {file.path for file in seen.record.files}
     going = {file.path for file in files.remove}
-    found = {}
-    for path in sorted({*(target.path for target in files.write), *going}):
-        reason = _blocked_folder(destination, path, going)
-        if reason:
-            found[path] = reason
+    touched = {*(target.path for target in files.write), *going}
+    folders = {folder for path in touched for folder in paths.parents(path)}
+    blocked = {
+        folder: reason for folder in folders - going if (reason := _blocked_folder(destination, folder))
+    }
+    found = {
+        path: blocked[folder]
+        for path in touched
+        for folder in reversed(paths.parents(path))
+        if folder in blocked
+    }
     for target in files.write:
         reason = _blocked_file(destination, target, owned, going, seen, force)
         if reason:
@@ -198,13 +206,9 @@ def apply(
     kept_paths = {file.path for file in keep}
     write = [target for target in files.write if target.path not in kept_paths]
     staging = destination / record.FOLDER / STAGING
-    stager = _Stager(link_mode)
     try:
         staging.mkdir(exist_ok=True)
-        staged = [
-            stager.stage(staging / str(number), target, tree_files(target.tree) / target.source)
-            for number, target in enumerate(write)
-        ]
+        staged = _stage_all(staging, write, tree_files, link_mode)
         before_commit()
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
@@ -276,16 +280,14 @@ def with_times(files: tuple[RecordedFile, ...], seen: Survey) -> list[RecordedFi
     return [replace(file, mtime=touched.get(file.path, file.mtime)) for file in files]
 
 
-def _blocked_folder(destination: Path, path: str, going: set[str]) -> str | None:
-    for parent in paths.parents(path):
-        above = destination / parent
-        if parent in going:
-            continue
-        if above.is_symlink():
-            return f"its folder `{parent}` is a symlink"
-        if above.exists() and not above.is_dir():
-            return f"its folder `{parent}` is a file"
-    return None
+def _blocked_folder(destination: Path, folder: str) -> str | None:
+    try:
+        found = os.lstat(destination / folder)
+    except OSError:
+        return None
+    if stat.S_ISLNK(found.st_mode):
+        return f"its folder `{folder}` is a symlink"
+    return None if stat.S_ISDIR(found.st_mode) else f"its folder `{folder}` is a file"
 
 
 def _blocked_file(
@@ -348,6 +350,24 @@ def _recorded(target: Target, path: Path) -> RecordedFile:
     )
 
 
+def _stage_all(
+    staging: Path, write: Sequence[Target], tree_files: Callable[[str], Path], link_mode: str
+) -> list[RecordedFile]:
+    """Bring the `n`-th target to `staging/n`, several at a time: copying waits for memory and disk."""
+    stager = _Stager(link_mode)
+    trees = {tree: tree_files(tree) for tree in {target.tree for target in write}}
+
+    def stage(number: int, target: Target) -> RecordedFile:
+        return stager.stage(staging / str(number), target, trees[target.tree] / target.source)
+
+    if len(write) < _WORTH_THREADS:
+        return [stage(number, target) for number, target in enumerate(write)]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
+        return list(pool.map(stage, range(len(write)), write))
+
+
 class _Stager:
     """Brings files of cached trees into the staging folder, by the link mode."""
 
@@ -385,7 +405,28 @@ class _Stager:
             return
         # The file system cannot, or source and target are on two: don't ask again for each file.
         self._clone = None
-        shutil.copyfile(source, staged)
+        _copy_bytes(source, staged)
+
+
+def _copy_bytes(source: Path, target: Path) -> None:
+    """Copy a file's bytes inside the kernel where that is possible.
+
+    `shutil.copyfile` does it too, after half a dozen checks that cost as much as a small file.
+    """
+    if not hasattr(os, "sendfile") or sys.platform != "linux":
+        shutil.copyfile(source, target)
+        return
+    reader = os.open(source, os.O_RDONLY)
+    try:
+        writer = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            left = os.fstat(reader).st_size
+            while left > 0 and (sent := os.sendfile(writer, reader, None, left)):
+                left -= sent
+        finally:
+            os.close(writer)
+    finally:
+        os.close(reader)
 
 
 def _clone_linux(source: Path, target: Path) -> bool:

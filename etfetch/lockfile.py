@@ -19,15 +19,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etfetch import digest, manifest, paths, toml
 from etfetch.errors import LockfileError, UsageError
 from etfetch.manifest import FORMATS, KINDS, Link, Part
 from etfetch.platforms import ANY, PLATFORMS, VARIANTS
 from etfetch.request import Request, normal_specifier
-from etfetch.resolve import Resolution
 from etfetch.tables import Table
+
+if TYPE_CHECKING:
+    from etfetch.resolve import Resolution
 
 NAME = "etfetch.lock"
 VERSION = 1

@@ -8,16 +8,22 @@ an extra is to a Python package.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from etfetch import digest
 from etfetch.errors import UsageError
 
+_EXACT = re.compile(r"==(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*))*")
+
 DEFAULT_PACKAGE = "executorch"
 DEFAULT_DESTINATION = "third-party"
 NAMED = ("backends", "kernels", "libraries", "extras", "features")
 """The keys of a request that hold names of the release."""
+
+LINK_MODES = ("clone", "copy", "hardlink")
+"""How files leave the cache: shared copy-on-write where possible, copied, or hard-linked."""
 
 KIND_OF_KEY = {"backends": "backend", "kernels": "kernels", "libraries": "library"}
 
@@ -148,12 +154,15 @@ def normal_specifier(text: str) -> str:
 
     `UsageError` when it is not a PEP 440 specifier.
     """
+    stripped = text.strip()
+    if not stripped or _EXACT.fullmatch(stripped):
+        # The most common wish, already in its normal form; packaging takes 25 ms to say so.
+        return stripped
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
     from packaging.version import InvalidVersion, Version
 
-    stripped = text.strip()
     try:
-        return f"=={Version(stripped)}" if stripped else ""
+        return f"=={Version(stripped)}"
     except InvalidVersion:
         pass
     try:

@@ -40,3 +40,18 @@ def world(
     capsys: pytest.CaptureFixture[str],
 ) -> World:
     return World(tmp_path, release.root, release, monkeypatch, capsys)
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for the session: each real file is downloaded once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def real(world: World, shared_cache: Path) -> World:
+    """A world that only knows the carried manifests: what it installs comes from the registries."""
+    shutil.rmtree(world.project / "manifests")
+    world.cache = shared_cache
+    world.setenv(ETFETCH_CACHE_DIR=str(shared_cache))
+    return world

@@ -21,7 +21,6 @@ LAYERS = [FOUNDATION, RULES | SHORT_CUT, EDGE, OPERATIONS, TOP]
 
 EDGE_TO_EDGE = {
     ("installer", "cache"),  # the file lock
-    ("config", "installer"),  # the names of the link modes
     ("fetch", "sources"),
     ("archive", "plan"),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tarfile
 from pathlib import Path
@@ -13,20 +12,6 @@ import pytest
 from tests.world import World, snapshot
 
 pytestmark = pytest.mark.registry
-
-
-@pytest.fixture(scope="module")
-def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for the module: each file is downloaded once."""
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def real(world: World, shared_cache: Path) -> World:
-    shutil.rmtree(world.project / "manifests")
-    world.cache = shared_cache
-    world.setenv(ETFETCH_CACHE_DIR=str(shared_cache))
-    return world
 
 
 LINUX = ["--platform", "linux-x86_64"]
@@ -138,7 +123,7 @@ def test_json_of_a_real_install(real: World) -> None:
     ran = real.ok("install", "executorch==1.5.1", *LINUX, "--json")
     assert ran.json["artifacts"][0]["size"] == 18887977
     assert json.dumps(ran.json)
-    assert os.path.isdir(real.destination)
+    assert real.destination.is_dir()
 
 
 def _installed(world: World) -> list[Path]:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from etfetch import archive, digest, fetch, installer, lockfile, plan
-from etfetch.archive import Selection
+from etfetch import digest, installer, lockfile, plan
 from etfetch.config import Options
 from etfetch.errors import ArchiveError, IntegrityError, OfflineError
 from etfetch.installer import Applied, Survey
@@ -67,8 +66,9 @@ def run(options: Options, mode: Mode, progress: Progress) -> Report:
     seen = installer.survey(workspace.destination)
     todo = _plan(workspace, wanted, seen)
     missing = _missing(workspace, todo) if not mode.dry_run else ()
-    wanted = _without(wanted, todo, missing)
-    todo = _plan(workspace, wanted, seen)
+    if missing:
+        wanted = _without(wanted, todo, missing)
+        todo = _plan(workspace, wanted, seen)
     report = Report(
         status="skipped" if workspace.settings.skip_download else "unchanged",
         lock=answer.lock,
@@ -155,6 +155,8 @@ def _bring(workspace: Workspace, todo: Plan, progress: Progress) -> dict[str, st
     """Fetch and unpack all that the plan needs; gives where each fetched artifact came from."""
     origins: dict[str, str] = {}
     if todo.fetch:
+        from etfetch import fetch
+
         origins = fetch.fetch_all(
             todo.fetch, workspace.cache, workspace.network(), progress, workspace.settings.jobs
         )
@@ -178,6 +180,8 @@ def _unpack(
     is set aside and fetched again.
     """
     cache = workspace.cache
+    if all(cache.tree(p.tree) is not None for p in parts):
+        return
     with cache.lock(f"{artifact.sha256}.trees"):
         absent = {p.tree: p for p in parts if cache.tree(p.tree) is None}
         if not absent:
@@ -199,8 +203,10 @@ def _unpack(
 def _fill(
     blob: Path, artifact: LockedArtifact, parts: Iterable[PlannedPart], folders: list[Path]
 ) -> list[tuple[TreeFile, ...]]:
+    from etfetch import archive
+
     selections = [
-        Selection(folder, p.part.members, p.part.exclude, p.part.strip)
+        archive.Selection(folder, p.part.members, p.part.exclude, p.part.strip)
         for p, folder in zip(parts, folders, strict=True)
     ]
     return archive.unpack(blob, artifact.format, selections, name=artifact.name)
@@ -213,6 +219,8 @@ def _refetch(workspace: Workspace, artifact: LockedArtifact, progress: Progress)
             data=[f"expected sha256 {artifact.sha256}"],
             hint="run `etfetch install` with the network, which fetches it again",
         )
+    from etfetch import fetch
+
     fetch.fetch_all([artifact], workspace.cache, workspace.network(), progress, 1)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from etfetch import config, fetch, installer, lockfile, resolve
+from etfetch import config, installer, lockfile
 from etfetch.errors import LockOutdatedError, OfflineError
 from etfetch.lockfile import Lock
 from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.request import Origin, Request
-from etfetch.resolve import Resolution
+
+if TYPE_CHECKING:
+    from etfetch.resolve import Resolution
 
 _UPDATE = "run `etfetch lock`, and commit `etfetch.lock`"
 
@@ -55,6 +57,8 @@ def answer(workspace: Workspace, *, locked: bool = False, frozen: bool = False) 
 
 def make(workspace: Workspace, request: Request, older: Lock | None) -> Answer:
     """Resolve a request and lock the answer. Digests that a lock already pinned stay pinned."""
+    from etfetch import resolve
+
     resolution = resolve.resolve(request, workspace.catalogue(), origin_of(workspace))
     return _locked(workspace, resolution, older)
 
@@ -97,6 +101,8 @@ def check(options: config.Options) -> Lock:
 
 def resolution_of(workspace: Workspace, request: Request, older: Lock | None) -> Resolution:
     """How a request is answered now: at the locked release where there is one for this request."""
+    from etfetch import resolve
+
     catalogue = workspace.catalogue()
     if older is None or older.request != request:
         return resolve.resolve(request, catalogue, origin_of(workspace))
@@ -135,6 +141,8 @@ def _sidecars(workspace: Workspace, resolution: Resolution, older: Lock | None) 
             hint="lock once with the network; the lock pins them from then on",
         )
     if unknown:
+        from etfetch import fetch
+
         network = workspace.network()
         for source, sidecar in unknown.items():
             digests[source] = fetch.fetch_sidecar(source, sidecar, network)
@@ -150,6 +158,8 @@ def _missing(workspace: Workspace) -> LockOutdatedError:
 
 
 def _difference(older: Lock, newer: Lock) -> list[str]:
+    import difflib
+
     lines = difflib.unified_diff(
         lockfile.render(older).splitlines(),
         lockfile.render(newer).splitlines(),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from etfetch import __version__, config, installer, lockfile, shelf, uptodate
+from etfetch import __version__, config, installer, lockfile, uptodate
 from etfetch.cache import Cache
-from etfetch.catalogue import Catalogue
 from etfetch.config import Options, Project
 from etfetch.lockfile import Lock
 from etfetch.platforms import can_build
 from etfetch.request import Settings
 from etfetch.sources import Network
+
+if TYPE_CHECKING:
+    from etfetch.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class Workspace:
 
     def catalogue(self) -> Catalogue:
         """All releases that this project can see."""
+        from etfetch import shelf
+
         return shelf.load(self.project.folder)
 
     def network(self) -> Network:

@@ -1,0 +1,45 @@
+# Two commands are all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types bench registry check clean
+
+demo: $(VENV)/installed
+	@echo "== install what examples/linux-runner asks for"
+	cd examples/linux-runner && ../../$(BIN)/etfetch install
+	cd examples/linux-runner && ../../$(BIN)/etfetch list
+	@echo "== a second run has nothing to do"
+	cd examples/linux-runner && ../../$(BIN)/etfetch install
+
+test: $(VENV)/developing
+	$(BIN)/pytest -n auto -m "not registry"
+
+registry: $(VENV)/developing
+	$(BIN)/pytest -m registry
+
+lint: $(VENV)/developing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/developing
+	$(BIN)/mypy
+
+bench: $(VENV)/developing
+	$(BIN)/python -m benchmarks.run
+
+check: lint types test
+
+clean:
+	rm -rf $(VENV) examples/*/third-party examples/*/etfetch.lock
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+# Dependency groups (PEP 735) need pip 25.1.
+$(VENV)/developing: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/pip install --quiet --disable-pip-version-check --group dev --editable ".[fast]"
+	touch $@
