@@ -20,7 +20,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -123,6 +123,9 @@ class Cache:
             return None
         root = str(folder / "files")
         if all(_has_size(f"{root}/{file.path}", file) for file in index):
+            # What was used lately is not pruned; a cache that may only be read stays as it is.
+            with suppress(OSError):
+                os.utime(folder)
             self._seen[key] = index
             return index
         self._set_aside(folder)

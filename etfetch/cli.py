@@ -156,6 +156,8 @@ def _tell_install(report: Report, speaker: Console) -> None:
     for artifact in report.missing:
         speaker.warn(f"`{artifact.name}` is not in the cache and was not downloaded")
     name = f"{report.lock.request.package} {report.lock.release}"
+    if report.wrote_lock:
+        speaker.say(f"wrote `{lockfile.NAME}`")
     if report.dry_run:
         _tell_plan(report, speaker)
     elif report.status == "unchanged":

@@ -93,16 +93,16 @@ def survey(destination: Path, *, deep: bool = False) -> Survey:
 
 
 def check_destination(project: Path, destination: Path) -> None:
-    """Refuse a destination that is, or is reached through, a symlink below the project."""
-    here = destination
-    while here not in {project, here.parent}:
-        if here.is_symlink():
+    """Refuse a destination that is a symlink, or is reached through one below the project."""
+    inside = destination.is_relative_to(project)
+    above = [folder for folder in destination.parents if folder.is_relative_to(project)]
+    for folder in (destination, *(above if inside else [])):
+        if folder != project and folder.is_symlink():
             raise ConfigError(
-                f"the destination `{destination}` goes through the symlink `{here}`",
-                data=[f"it leads to {here.resolve()}"],
+                f"the destination `{destination}` goes through the symlink `{folder}`",
+                data=[f"it leads to {folder.resolve()}"],
                 hint="name the real folder: `--destination DIR`, or `destination` in the project file",
             )
-        here = here.parent
     if destination.exists() and not destination.is_dir():
         raise ConfigError(
             f"the destination `{destination}` is a file",

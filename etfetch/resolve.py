@@ -343,9 +343,12 @@ def _shorts(manifest: Manifest, names: Iterable[str]) -> str:
 def _check_conflicts(
     selection: _Selection, manifest: Manifest, catalogue: Catalogue, problems: _Problems
 ) -> None:
-    """Rule 5 on one platform."""
+    """Rule 5 on one platform. What is built into one library registers once, whatever it holds."""
     components = [c for c in manifest.components if c.name in selection.reasons]
+    separate = {candidate.part.component for candidate in selection.parts}
     for one, other in combinations(components, 2):
+        if not separate & {one.name, other.name}:
+            continue
         shared = sorted(catalogue.operators(one) & catalogue.operators(other))
         if shared:
             problems.add(

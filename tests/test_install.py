@@ -334,6 +334,44 @@ def test_a_symlinked_destination_is_refused(world: World, tmp_path: Path) -> Non
     assert list(outside.iterdir()) == []
 
 
+def test_a_destination_elsewhere_may_lie_behind_a_symlink(world: World, tmp_path: Path) -> None:
+    # As /tmp does on macOS.
+    world.write()
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    world.ok("install", "--destination", str(tmp_path / "link" / "libs"))
+    assert (real / "libs/demo/include/demo/registry.h").is_file()
+    (real / "other").symlink_to(real / "libs")
+    assert world.run("install", "--destination", str(real / "other")).code == 2
+
+
+def test_a_lost_lock_is_written_again(world: World) -> None:
+    world.write()
+    world.ok("install")
+    text = world.lock.read_bytes()
+    world.lock.unlink()
+    ran = world.ok("install")
+    assert ran.err.splitlines()[0] == "wrote `etfetch.lock`"
+    assert "nothing to do" in ran.err
+    assert world.lock.read_bytes() == text
+
+
+def test_a_moved_part_comes_from_its_tree(world: World) -> None:
+    world.write()
+    world.ok("install")
+    manifest = world.project / "manifests/demo/1.0.0.toml"
+    manifest.write_text(manifest.read_text().replace('to = "demo"\n', 'to = "moved"\n'))
+    world.lock.unlink()
+    for blob in (world.cache / "v1/blobs").rglob("*"):
+        if blob.is_file():
+            blob.unlink()
+    world.ok("install", "--offline")
+    assert "moved/include/demo/registry.h" in world.files()
+    assert "demo/include/demo/registry.h" not in world.files()
+    world.ok("verify", "--deep")
+
+
 def test_a_symlinked_folder_inside_is_never_followed(world: World, tmp_path: Path) -> None:
     world.write()
     world.ok("install")

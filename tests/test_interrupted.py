@@ -154,7 +154,7 @@ def test_ctrl_c_is_130_and_leaves_nothing(world: World) -> None:
     world.server.faults["headers.tar.gz"] = [fault]
     world.write()
     process = world.spawn("install")
-    while not world.server.asked_for("headers.tar.gz"):
+    while not world.server.asked_for("headers.tar.gz") and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)

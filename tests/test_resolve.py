@@ -152,6 +152,11 @@ def test_optimized_and_portable_register_the_same_operators(version: str) -> Non
     assert error.hint == "ask for `optimized` or `portable`, not both"
 
 
+def test_what_is_built_into_one_library_does_not_conflict() -> None:
+    request = replace(ANDROID, version="==0.6.0", kernels=("optimized", "portable"))
+    assert _archives(resolve(request, CARRIED)) == ["executorch-0.6.0.aar"]
+
+
 def test_declared_conflicts() -> None:
     text = CARRIED.texts["executorch"]["1.4.1"]
     changed = text.text.replace('short = "mps"\n', 'short = "mps"\nconflicts = ["backend_coreml"]\n')

@@ -53,6 +53,7 @@ class Report:
     removed: int = 0
     unchanged: int = 0
     missing: tuple[LockedArtifact, ...] = ()
+    wrote_lock: bool = False
     notices: tuple[str, ...] = ()
     dry_run: bool = False
 
@@ -96,21 +97,24 @@ def run(options: Options, mode: Mode, progress: Progress) -> Report:
         written=applied.written,
         removed=applied.removed,
         unchanged=applied.unchanged,
+        wrote_lock=answer.changed,
     )
 
 
 def _plan(workspace: Workspace, wanted: Lock, seen: Survey) -> Plan:
     cache = workspace.cache
-    keys = {
-        lockfile.tree_key(artifact.sha256, part) for artifact in wanted.artifacts for part in artifact.parts
+    parts = {
+        (lockfile.tree_key(artifact.sha256, part), part.to)
+        for artifact in wanted.artifacts
+        for part in artifact.parts
     }
-    installed = {part.tree for part in seen.record.parts} if not seen.damaged else set()
+    installed = {(part.tree, part.to) for part in seen.record.parts} if not seen.damaged else set()
     return plan.plan_parts(
         wanted,
         seen.record,
         blobs={a.sha256 for a in wanted.artifacts if cache.has_blob(a.sha256, a.size)},
         # A tree is only looked into when it may be needed: a no-op reads none.
-        trees={key for key in keys - installed if cache.tree(key) is not None},
+        trees={key for key, _ in parts - installed if cache.tree(key) is not None},
         damaged=seen.damaged,
     )
 
