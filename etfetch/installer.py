@@ -96,7 +96,8 @@ def check_destination(project: Path, destination: Path) -> None:
     """Refuse a destination that is a symlink, or is reached through one below the project."""
     inside = destination.is_relative_to(project)
     above = [folder for folder in destination.parents if folder.is_relative_to(project)]
-    for folder in (destination, *(above if inside else [])):
+    own = [destination / record.FOLDER, destination / record.FOLDER / STAGING]
+    for folder in (*own, destination, *(above if inside else [])):
         if folder != project and folder.is_symlink():
             raise ConfigError(
                 f"the destination `{destination}` goes through the symlink `{folder}`",
@@ -142,7 +143,9 @@ def recover(destination: Path) -> bool:
         leftover.unlink(missing_ok=True)
     journal = folder / JOURNAL
     if journal.exists():
-        _finish(destination, _read_journal(journal))
+        decided = _read_journal(journal)
+        _refuse_symlinks(destination, decided)
+        _finish(destination, decided)
         return True
     shutil.rmtree(folder / STAGING, ignore_errors=True)
     return False
@@ -246,9 +249,9 @@ def write_text(path: Path, text: str, destination: Path | None = None) -> None:
             return
     except FileNotFoundError:
         pass
-    # Through a symlink to the file it points to: people share a lock between folders that way.
+    # A symlink is replaced, not followed: it may lead out of the project.
     scratch = destination / record.FOLDER if destination else None
-    durable.write_file(path.resolve(), data, scratch)
+    durable.write_file(path, data, scratch)
 
 
 def _state(destination: Path, file: RecordedFile, deep: bool) -> int | bool | None:
@@ -475,6 +478,18 @@ def _read_journal(path: Path) -> _Journal:
             hint="delete the destination's `.etfetch` folder and run `etfetch install`",
         ) from error
     return journal
+
+
+def _refuse_symlinks(destination: Path, journal: _Journal) -> None:
+    """A journal may come with a repository, together with symlinks that lead out of it."""
+    folders = {folder for path in (*journal.moves, *journal.removes) for folder in paths.parents(path)}
+    links = sorted(folder for folder in folders if (destination / folder).is_symlink())
+    if links:
+        raise TreeError(
+            "an interrupted install cannot be finished through symlinks",
+            data=[str(destination / link) for link in links],
+            hint="remove them, then run `etfetch install`",
+        )
 
 
 def _finish(destination: Path, journal: _Journal) -> None:

@@ -16,9 +16,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from etfetch import paths
-from etfetch.errors import ResolutionError
+from etfetch.errors import ArchiveError, ResolutionError
 from etfetch.lockfile import Lock, LockedArtifact, tree_key
 from etfetch.manifest import Part
+from etfetch.record import FOLDER as OWN_FOLDER
 from etfetch.record import Record, RecordedFile, RecordedPart
 
 
@@ -162,6 +163,11 @@ class _Targets:
         self._names = paths.NameSet()
 
     def add(self, file: TreeFile, path: str, tree: str, number: int) -> None:
+        if paths.fold(path.partition("/")[0]) == OWN_FOLDER:
+            raise ArchiveError(
+                f"`{self._parts[number].artifact}` would write `{path}`, which is etfetch's own",
+                hint="do not use this archive; report it to whoever published it",
+            )
         taken = self.by_path.get(path)
         if taken is None:
             clash = self._names.add_file(path)

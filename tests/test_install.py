@@ -357,6 +357,14 @@ def test_a_lost_lock_is_written_again(world: World) -> None:
     assert world.lock.read_bytes() == text
 
 
+def test_a_lock_that_is_a_symlink_is_replaced_not_followed(world: World, tmp_path: Path) -> None:
+    world.write()
+    world.lock.symlink_to(tmp_path / "outside")
+    world.ok("install")
+    assert not (tmp_path / "outside").exists()
+    assert not world.lock.is_symlink()
+
+
 def test_a_moved_part_comes_from_its_tree(world: World) -> None:
     world.write()
     world.ok("install")
@@ -403,6 +411,14 @@ def test_link_modes_give_the_same_tree(world: World, mode: str) -> None:
     world.ok("verify", "--deep")
     source = world.destination / "demo/linux-x86_64/lib/libruntime.a"
     assert (source.stat().st_nlink > 1) == (mode == "hardlink")
+
+
+def test_staging_by_several_threads(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("etfetch.installer._WORTH_THREADS", 1)
+    world.write()
+    world.ok("install")
+    assert set(world.files()) == FAST
+    world.ok("verify", "--deep")
 
 
 def test_the_cache_is_not_edited_through_the_tree(world: World) -> None:

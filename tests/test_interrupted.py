@@ -6,6 +6,7 @@ the n-th. Which n there are is found by counting a whole run first, so no step c
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -20,34 +21,42 @@ from server_fixtures.release_server import Fault
 from tests.world import REQUEST, World, snapshot
 
 _COUNTER = """\
-import os, signal, sys
+import os, pathlib, shutil, signal, sys
 from etfetch import durable
 from etfetch.__main__ import main
 
 steps = 0
 
 def counted(real, when):
-    def call(*arguments):
+    def call(*arguments, **named):
         global steps
         steps += 1
         mine = steps
         if mine == KILL_AT and when == "before":
             os.kill(os.getpid(), signal.SIGKILL)
-        real(*arguments)
+        result = real(*arguments, **named)
         if mine == KILL_AT and when == "after":
             os.kill(os.getpid(), signal.SIGKILL)
+        return result
     return call
 
-durable.replace = counted(durable.replace, WHEN)
-durable.fsync = counted(durable.fsync, WHEN)
+for owner, name in STEPS:
+    setattr(owner, name, counted(getattr(owner, name), WHEN))
 code = main(["install", "-q"])
 print(steps)
 sys.exit(code)
 """
 
 
-def _run(world: World, kill_at: int, when: str) -> subprocess.CompletedProcess[str]:
-    script = _COUNTER.replace("KILL_AT", str(kill_at)).replace("WHEN", repr(when))
+_WRITES = '[(durable, "replace"), (durable, "fsync")]'
+_THE_REST = (
+    '[(pathlib.Path, "unlink"), (pathlib.Path, "mkdir"), (pathlib.Path, "rmdir"), (shutil, "rmtree"),'
+    ' (os, "utime"), (os, "symlink")]'
+)
+
+
+def _run(world: World, kill_at: int, when: str, steps: str) -> subprocess.CompletedProcess[str]:
+    script = _COUNTER.replace("KILL_AT", str(kill_at)).replace("WHEN", repr(when)).replace("STEPS", steps)
     return subprocess.run(
         [sys.executable, "-c", script],
         cwd=world.project,
@@ -70,25 +79,33 @@ def _prepare(world: World, start: str) -> None:
 
 
 # Slow, because it is a process and an install for every rename and sync there is.
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("start", ["cold", "upgrade"])
-def test_killed_at_every_step(world: World, start: str, when: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("start", "when", "steps"),
+    [
+        ("cold", "before", _WRITES),
+        ("cold", "after", _WRITES),
+        ("upgrade", "before", _WRITES),
+        ("upgrade", "after", _WRITES),
+        ("upgrade", "before", _THE_REST),
+    ],
+)
+def test_killed_at_every_step(world: World, start: str, when: str, steps: str, tmp_path: Path) -> None:
     _prepare(world, start)
     saved = tmp_path / "saved"
     shutil.copytree(world.project, saved / "project", symlinks=True)
     if world.cache.exists():
         shutil.copytree(world.cache, saved / "cache", symlinks=True)
     before = world.files()
-    whole = _run(world, 0, when)
+    whole = _run(world, 0, when, steps)
     assert whole.returncode == 0, whole.stderr
     expected = world.files()
-    steps = int(whole.stdout)
-    assert steps > 15
-    for step in range(1, steps + 1):
+    count = int(whole.stdout)
+    assert count > 15
+    for step in range(1, count + 1):
         shutil.rmtree(world.project)
         shutil.rmtree(world.cache)
         _copy(saved, world)
-        killed = _run(world, step, when)
+        killed = _run(world, step, when, steps)
         assert killed.returncode == -signal.SIGKILL
         _check_half_done(world, before, expected)
         os.chdir(world.project)
@@ -144,6 +161,33 @@ def test_a_damaged_journal_is_named_and_nothing_else_happens(world: World) -> No
     assert ran.code == 10
     assert "journal.json` is damaged: it holds an unsafe path" in ran.err
     assert world.files() == before
+
+
+def test_a_journal_never_leads_outside(world: World, tmp_path: Path) -> None:
+    # A repository may come with a journal and a symlink of its own.
+    world.write()
+    world.ok("install")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("mine")
+    (world.destination / "way").symlink_to(outside)
+    record = (world.destination / ".etfetch/installed.json").read_text()
+    journal = {"version": 1, "moves": [], "removes": ["way/precious"], "record": record}
+    (world.destination / ".etfetch/journal.json").write_text(json.dumps(journal))
+    ran = world.run("install")
+    assert ran.code == 10
+    assert "an interrupted install cannot be finished through symlinks" in ran.err
+    assert (outside / "precious").read_text() == "mine"
+
+
+def test_etfetchs_own_folder_is_no_symlink(world: World, tmp_path: Path) -> None:
+    world.write()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    world.destination.mkdir()
+    (world.destination / ".etfetch").symlink_to(outside)
+    assert world.run("install").code == 2
+    assert list(outside.iterdir()) == []
 
 
 def test_ctrl_c_is_130_and_leaves_nothing(world: World) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etfetch.errors import ResolutionError
+from etfetch.errors import ArchiveError, ResolutionError
 from etfetch.lockfile import Lock, LockedArtifact, tree_key
 from etfetch.manifest import Part
 from etfetch.plan import FilePlan, Plan, TreeFile, plan_files, plan_parts
@@ -137,6 +137,12 @@ def test_a_file_where_another_part_has_a_folder() -> None:
     lock = _lock(_part("one"), _part("two"))
     with pytest.raises(ResolutionError):
         _plan_with(lock, (_file("x/y"),), (_file("x"),))
+
+
+@pytest.mark.parametrize("path", [".etfetch/installed.json", ".ETFETCH/x"])
+def test_no_archive_writes_etfetchs_own_files(path: str) -> None:
+    with pytest.raises(ArchiveError, match="which is etfetch's own"):
+        _plan_with(_lock(_part("one", to="")), (_file(path),))
 
 
 def test_two_parts_may_share_a_file() -> None:

@@ -15,6 +15,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_rand
 from etfetch.digest import CHUNK
 from etfetch.errors import NetworkError
 from etfetch.sources import Network, Stream
+from etfetch.sources.client import without_credentials
 
 _RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MAX_WAIT = 10.0
@@ -72,7 +73,7 @@ def _request(client: httpx.Client, source: str, retries: int) -> httpx.Response:
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise NetworkError(
             f"cannot download {shown(httpx.URL(source))}",
-            data=[str(error) or type(error).__name__],
+            data=[_told(error)],
             hint="check the network, a proxy (`HTTPS_PROXY`) or the URL in the manifest",
         ) from error
 
@@ -95,9 +96,14 @@ def _chunks(response: httpx.Response) -> Iterator[bytes]:
     except httpx.HTTPError as error:
         raise InterruptedStreamError(
             f"the download of {shown(response.url)} broke off",
-            data=[str(error) or type(error).__name__],
+            data=[_told(error)],
             hint="check the network and run the command again",
         ) from error
+
+
+def _told(error: Exception) -> str:
+    """What httpx says, which may name a proxy with its password."""
+    return without_credentials(str(error)) or type(error).__name__
 
 
 def _may_pass(error: BaseException) -> bool:
