@@ -24,6 +24,10 @@ lint: $(VENV)/developing
 
 types: $(VENV)/developing
 	$(BIN)/mypy
+	@# What cannot be run here is at least typed: other systems, the newest Python.
+	$(BIN)/mypy --platform darwin etfetch
+	$(BIN)/mypy --platform win32 etfetch
+	$(BIN)/mypy --python-version 3.14 etfetch
 
 bench: $(VENV)/developing
 	$(BIN)/python -m benchmarks.run

@@ -16,13 +16,12 @@ import json
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from etfetch import digest, durable, paths, record
+from etfetch import copying, digest, durable, paths, record
 from etfetch.cache import hold
 from etfetch.errors import ConfigError, FilesystemError, IntegrityError, TreeError
 from etfetch.plan import FilePlan, Target
@@ -376,10 +375,7 @@ class _Stager:
 
     def __init__(self, link_mode: str) -> None:
         self._link_mode = link_mode
-        self._clone: Callable[[Path, Path], bool] | None = None
-        if link_mode == "clone" and os.name != "nt":
-            darwin = os.uname().sysname == "Darwin"
-            self._clone = _clone_darwin if darwin else _clone_linux
+        self._clones = link_mode == "clone"
 
     def stage(self, staged: Path, target: Target, source: Path) -> RecordedFile:
         """Put one file at `staged`; `IntegrityError` if the cache's has not the size it should have."""
@@ -404,54 +400,11 @@ class _Stager:
         return _recorded(target, staged)
 
     def _copy(self, source: Path, staged: Path) -> None:
-        if self._clone and self._clone(source, staged):
+        if self._clones and copying.clone(source, staged):
             return
         # The file system cannot, or source and target are on two: don't ask again for each file.
-        self._clone = None
-        _copy_bytes(source, staged)
-
-
-def _copy_bytes(source: Path, target: Path) -> None:
-    """Copy a file's bytes inside the kernel where that is possible.
-
-    `shutil.copyfile` does it too, after half a dozen checks that cost as much as a small file.
-    """
-    if not hasattr(os, "sendfile") or sys.platform != "linux":
-        shutil.copyfile(source, target)
-        return
-    reader = os.open(source, os.O_RDONLY)
-    try:
-        writer = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        try:
-            left = os.fstat(reader).st_size
-            while left > 0 and (sent := os.sendfile(writer, reader, None, left)):
-                left -= sent
-        finally:
-            os.close(writer)
-    finally:
-        os.close(reader)
-
-
-def _clone_linux(source: Path, target: Path) -> bool:
-    """Share the bytes copy-on-write, as btrfs and XFS can; False where it is not possible."""
-    import fcntl
-
-    ficlone = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
-    with source.open("rb") as reader, target.open("wb") as writer:
-        try:
-            fcntl.ioctl(writer.fileno(), ficlone, reader.fileno())
-        except OSError:
-            return False
-    return True
-
-
-def _clone_darwin(source: Path, target: Path) -> bool:
-    """The same on APFS, by clonefile(2), which keeps the source's time and mode."""
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    status: int = libc.clonefile(os.fsencode(source), os.fsencode(target), 0)
-    return status == 0
+        self._clones = False
+        copying.copy(source, staged)
 
 
 @dataclass(frozen=True, slots=True)

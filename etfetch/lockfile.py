@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from etfetch import digest, manifest, paths, toml
+from etfetch import digest, manifest, toml
 from etfetch.errors import LockfileError, UsageError
 from etfetch.manifest import FORMATS, KINDS, Link, Part
 from etfetch.platforms import ANY, PLATFORMS, VARIANTS
@@ -255,12 +255,8 @@ def _read_component(table: Table) -> LockedComponent:
 
 
 def _read_artifact(table: Table) -> LockedArtifact:
-    name = table.string("name")
-    reason = "it holds a slash" if "/" in name else paths.unsafe_reason(name)
-    if reason:
-        raise table.fail("name", f"`{name}` is not a file name: {reason}")
     artifact = LockedArtifact(
-        name=name,
+        name=manifest.file_name(table, "name"),
         source=manifest.source(table, "source"),
         sha256=manifest.sha256(table, "sha256"),
         size=table.optional_integer("size"),

@@ -265,7 +265,7 @@ def _features(table: Table) -> tuple[Feature, ...]:
 
 
 def _artifact(table: Table) -> Artifact:
-    name = _file_name(table, "name")
+    name = file_name(table, "name")
     sha256, sidecar = _checksum(table, name)
     artifact = Artifact(
         name=name,
@@ -344,7 +344,7 @@ def _checksum(table: Table, name: str) -> tuple[str | None, str | None]:
     table.choice("checksum", ("sidecar",))
     if table.has("sha256"):
         raise table.fail("sha256", 'stands beside `checksum = "sidecar"`; keep one of them')
-    return None, _file_name(table, "sidecar") if table.has("sidecar") else f"{name}.sha256"
+    return None, file_name(table, "sidecar") if table.has("sidecar") else f"{name}.sha256"
 
 
 def _format(table: Table, name: str) -> str:
@@ -363,7 +363,8 @@ def _name(table: Table, key: str) -> str:
     return value
 
 
-def _file_name(table: Table, key: str) -> str:
+def file_name(table: Table, key: str) -> str:
+    """Read a name that is one safe path component."""
     value = table.string(key)
     reason = "it holds a slash" if "/" in value else paths.unsafe_reason(value)
     if reason:

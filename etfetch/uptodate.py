@@ -112,9 +112,9 @@ def nothing_to_do(release: str, destination: str, files: int) -> str:
 
 
 def _machine(environment: Mapping[str, str]) -> str:
-    if hasattr(os, "uname"):
-        return os.uname().machine
-    return environment.get("PROCESSOR_ARCHITECTURE", "")
+    # `platform.machine()` says the same, for the price of loading `platform` and `subprocess`.
+    uname = getattr(os, "uname", None)
+    return str(uname().machine) if uname else environment.get("PROCESSOR_ARCHITECTURE", "")
 
 
 def _is_plain_install(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:

@@ -11,7 +11,7 @@ import etfetch
 
 ROOT = Path(etfetch.__file__).parent
 
-FOUNDATION = {"errors", "digest", "paths", "durable", "platforms", "progress", "tables", "toml"}
+FOUNDATION = {"errors", "copying", "digest", "paths", "durable", "platforms", "progress", "tables", "toml"}
 RULES = {"manifest", "request", "catalogue", "resolve", "lockfile", "record", "plan", "edit"}
 SHORT_CUT = {"uptodate"}
 EDGE = {"config", "shelf", "cache", "archive", "installer", "fetch", "sources", "console"}
