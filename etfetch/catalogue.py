@@ -76,7 +76,7 @@ class Catalogue:
         """Both catalogues in one.
 
         The same release in both is fine while it says the same; with other content it is a `ConfigError` that
-        names both files, since a lock made here would not be the one made elsewhere.
+        names both files, since a lock made here would not be the one made elsewhere. So with operator sets.
         """
         texts = {package: dict(versions) for package, versions in self.texts.items()}
         for package, versions in other.texts.items():
@@ -89,6 +89,12 @@ class Catalogue:
                         hint="remove one of them, or give yours a version of its own",
                     )
                 mine.setdefault(version, entry)
+        for name, text in other.operator_sets.items():
+            if self.operator_sets.get(name, text) != text:
+                raise ConfigError(
+                    f"two catalogues hold different operators under `{name}`",
+                    hint="give your operator set a name of its own",
+                )
         return Catalogue(texts, {**self.operator_sets, **other.operator_sets})
 
 

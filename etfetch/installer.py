@@ -16,9 +16,10 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from etfetch import copying, digest, durable, paths, record
@@ -30,8 +31,6 @@ from etfetch.record import Record, RecordedFile
 JOURNAL = "journal.json"
 STAGING = "staging"
 _JOURNAL_VERSION = 1
-_MAX_THREADS = 4
-_WORTH_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +209,8 @@ def apply(
     staging = destination / record.FOLDER / STAGING
     try:
         staging.mkdir(exist_ok=True)
-        staged = _stage_all(staging, write, tree_files, link_mode)
+        stager = _Stager(link_mode, tree_files)
+        staged = [stager.stage(staging / str(n), target) for n, target in enumerate(write)]
         before_commit()
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
@@ -346,43 +346,30 @@ def _adopt(destination: Path, target: Target, seen: Survey) -> RecordedFile | No
 
 
 def _recorded(target: Target, path: Path) -> RecordedFile:
-    mtime = 0 if target.link else os.lstat(path).st_mtime_ns
+    return _recorded_as(target, 0 if target.link else os.lstat(path).st_mtime_ns)
+
+
+def _recorded_as(target: Target, mtime: int) -> RecordedFile:
     return RecordedFile(
         target.path, target.size, target.mode, mtime, target.sha256, target.parts, target.link
     )
 
 
-def _stage_all(
-    staging: Path, write: Sequence[Target], tree_files: Callable[[str], Path], link_mode: str
-) -> list[RecordedFile]:
-    """Bring the `n`-th target to `staging/n`, several at a time: copying waits for memory and disk."""
-    stager = _Stager(link_mode)
-    trees = {tree: tree_files(tree) for tree in {target.tree for target in write}}
-
-    def stage(number: int, target: Target) -> RecordedFile:
-        return stager.stage(staging / str(number), target, trees[target.tree] / target.source)
-
-    if len(write) < _WORTH_THREADS:
-        return [stage(number, target) for number, target in enumerate(write)]
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
-        return list(pool.map(stage, range(len(write)), write))
-
-
 class _Stager:
     """Brings files of cached trees into the staging folder, by the link mode."""
 
-    def __init__(self, link_mode: str) -> None:
-        self._link_mode = link_mode
+    def __init__(self, link_mode: str, tree_files: Callable[[str], Path]) -> None:
+        self._hardlinks = link_mode == "hardlink"
         self._clones = link_mode == "clone"
+        self._tree_files = lru_cache(tree_files)
 
-    def stage(self, staged: Path, target: Target, source: Path) -> RecordedFile:
+    def stage(self, staged: Path, target: Target) -> RecordedFile:
         """Put one file at `staged`; `IntegrityError` if the cache's has not the size it should have."""
         if target.link:
             os.symlink(target.link, staged)
             return _recorded(target, staged)
-        if self._link_mode == "hardlink":
+        source = self._tree_files(target.tree) / target.source
+        if self._hardlinks:
             os.link(source, staged)
         else:
             self._copy(source, staged)
@@ -390,14 +377,14 @@ class _Stager:
         # The time of its installation, so that ninja and make rebuild what uses it. A hard link shares
         # its time with the cache and other projects: they see a touched file with the same bytes.
         os.utime(staged)
-        found = os.lstat(staged).st_size
-        if found != target.size:
+        found = os.lstat(staged)
+        if found.st_size != target.size:
             raise IntegrityError(
                 f"`{target.path}` came out of the cache with another size than it went in",
-                data=[f"expected {target.size} bytes", f"found {found} bytes"],
+                data=[f"expected {target.size} bytes", f"found {found.st_size} bytes"],
                 hint="run `etfetch cache verify`, then install again",
             )
-        return _recorded(target, staged)
+        return _recorded_as(target, found.st_mtime_ns)
 
     def _copy(self, source: Path, staged: Path) -> None:
         if self._clones and copying.clone(source, staged):

@@ -413,12 +413,20 @@ def test_link_modes_give_the_same_tree(world: World, mode: str) -> None:
     assert (source.stat().st_nlink > 1) == (mode == "hardlink")
 
 
-def test_staging_by_several_threads(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("etfetch.installer._WORTH_THREADS", 1)
+def test_a_tree_that_shrank_meanwhile_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from etfetch import copying
+
+    def half(source: Path, target: Path) -> None:
+        target.write_bytes(source.read_bytes()[:-1])
+
     world.write()
-    world.ok("install")
-    assert set(world.files()) == FAST
-    world.ok("verify", "--deep")
+    monkeypatch.setattr(copying, "clone", lambda *_: False)
+    monkeypatch.setattr(copying, "copy", half)
+    ran = world.run("install")
+    assert ran.code == 4
+    assert "came out of the cache with another size than it went in" in ran.err
+    assert not world.lock.exists()
+    assert not world.destination.exists()
 
 
 def test_the_cache_is_not_edited_through_the_tree(world: World) -> None:
