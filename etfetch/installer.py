@@ -12,13 +12,15 @@ else in the way is named and the install stops before it changed a thing (`force
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum, auto
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,6 +33,7 @@ from etfetch.record import Record, RecordedFile
 JOURNAL = "journal.json"
 STAGING = "staging"
 _JOURNAL_VERSION = 1
+_CHANGED = "changed since etfetch installed it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Survey:
     record: Record
     missing: frozenset[str] = frozenset()
     edited: frozenset[str] = frozenset()
-    touched: Mapping[str, int] | None = None
+    touched: Mapping[str, int] = field(default_factory=dict)
     interrupted: bool = False
 
     @property
@@ -77,17 +80,17 @@ def read_record(destination: Path) -> Record:
 def survey(destination: Path, *, deep: bool = False) -> Survey:
     """Compare the destination with its record: by size and time, or with `deep` by digest."""
     known = read_record(destination)
-    missing, edited, touched = set(), set(), {}
+    found: dict[_Condition, set[str]] = {condition: set() for condition in _Condition}
     for file in known.files:
-        found = _state(destination, file, deep)
-        if found is None:
-            missing.add(file.path)
-        elif found is False:
-            edited.add(file.path)
-        elif found is not True:
-            touched[file.path] = found
+        found[_condition(destination, file, deep)].add(file.path)
     journal = destination / record.FOLDER / JOURNAL
-    return Survey(known, frozenset(missing), frozenset(edited), touched, os.path.lexists(journal))
+    return Survey(
+        record=known,
+        missing=frozenset(found[_Condition.MISSING]),
+        edited=frozenset(found[_Condition.EDITED]),
+        touched={p: os.lstat(destination / p).st_mtime_ns for p in found[_Condition.TOUCHED]},
+        interrupted=os.path.lexists(journal),
+    )
 
 
 def check_destination(project: Path, destination: Path) -> None:
@@ -174,8 +177,23 @@ def conflicts(destination: Path, files: FilePlan, seen: Survey, *, force: bool =
             found.setdefault(target.path, reason)
     if not force:
         for path in going & seen.edited:
-            found.setdefault(path, "changed since etfetch installed it")
+            found.setdefault(path, _CHANGED)
     return [f"`{path}`: {reason}" for path, reason in sorted(found.items())]
+
+
+def edited_files(seen: Survey) -> list[str]:
+    """The recorded files that were changed, each with why it stops an install."""
+    return [f"`{path}`: {_CHANGED}" for path in sorted(seen.edited)]
+
+
+def refuse(blocked: Sequence[str]) -> None:
+    """`TreeError` with every path that is in the way, if there is any."""
+    if blocked:
+        raise TreeError(
+            "files that etfetch does not own, or that were changed, are in the way",
+            data=blocked,
+            hint="move them away, or run `etfetch install --force` to replace them",
+        )
 
 
 def apply(
@@ -195,13 +213,7 @@ def apply(
     `before_commit` runs when everything is staged and nothing is changed yet: the lock is written there.
     `TreeError` (with every path) when a file that etfetch does not own, or that was edited, is in the way.
     """
-    blocked = conflicts(destination, files, seen, force=force)
-    if blocked:
-        raise TreeError(
-            "files that etfetch does not own, or that were changed, are in the way",
-            data=blocked,
-            hint="move them away, or run `etfetch install --force` to replace them",
-        )
+    refuse(conflicts(destination, files, seen, force=force))
     adopted = [found for target in files.write if (found := _adopt(destination, target, seen)) is not None]
     keep = [*with_times(files.keep, seen), *adopted]
     kept_paths = {file.path for file in keep}
@@ -253,22 +265,32 @@ def write_text(path: Path, text: str, destination: Path | None = None) -> None:
     durable.write_file(path, data, scratch)
 
 
-def _state(destination: Path, file: RecordedFile, deep: bool) -> int | bool | None:
-    """True: as recorded. A time: same bytes, touched. False: edited. None: missing."""
+class _Condition(Enum):
+    """How a file on disk compares with its record."""
+
+    SOUND = auto()
+    TOUCHED = auto()  # the same bytes under another time
+    EDITED = auto()
+    MISSING = auto()
+
+
+def _condition(destination: Path, file: RecordedFile, deep: bool) -> _Condition:
     path = destination / file.path
     try:
         found = os.lstat(path)
     except OSError:
-        return None
+        return _Condition.MISSING
     if file.link:
-        return stat.S_ISLNK(found.st_mode) and os.readlink(path) == file.link
+        same = stat.S_ISLNK(found.st_mode) and os.readlink(path) == file.link
+        return _Condition.SOUND if same else _Condition.EDITED
     if not stat.S_ISREG(found.st_mode) or found.st_size != file.size or _mode_differs(found, file):
-        return False
-    if found.st_mtime_ns == file.mtime and not deep:
-        return True
+        return _Condition.EDITED
+    same_time = found.st_mtime_ns == file.mtime
+    if same_time and not deep:
+        return _Condition.SOUND
     if digest.of_file(path) != file.sha256:
-        return False
-    return found.st_mtime_ns if found.st_mtime_ns != file.mtime else True
+        return _Condition.EDITED
+    return _Condition.SOUND if same_time else _Condition.TOUCHED
 
 
 def _mode_differs(found: os.stat_result, file: RecordedFile | Target) -> bool:
@@ -278,8 +300,7 @@ def _mode_differs(found: os.stat_result, file: RecordedFile | Target) -> bool:
 
 def with_times(files: tuple[RecordedFile, ...], seen: Survey) -> list[RecordedFile]:
     """Recorded files with the times they have now, where they were touched but not changed."""
-    touched = seen.touched or {}
-    return [replace(file, mtime=touched.get(file.path, file.mtime)) for file in files]
+    return [replace(file, mtime=seen.touched.get(file.path, file.mtime)) for file in files]
 
 
 def _blocked_folder(destination: Path, folder: str) -> str | None:
@@ -308,7 +329,7 @@ def _blocked_file(
     if force:
         return None
     if target.path in seen.edited:
-        return "changed since etfetch installed it"
+        return _CHANGED
     if target.path not in owned and not _is_target(path, target):
         return "etfetch does not own it"
     return None
@@ -369,9 +390,7 @@ class _Stager:
             os.symlink(target.link, staged)
             return _recorded(target, staged)
         source = self._tree_files(target.tree) / target.source
-        if self._hardlinks:
-            os.link(source, staged)
-        else:
+        if not (self._hardlinks and _hardlink(source, staged)):
             self._copy(source, staged)
             os.chmod(staged, target.mode)
         # The time of its installation, so that ninja and make rebuild what uses it. A hard link shares
@@ -392,6 +411,17 @@ class _Stager:
         # The file system cannot, or source and target are on two: don't ask again for each file.
         self._clones = False
         copying.copy(source, staged)
+
+
+def _hardlink(source: Path, target: Path) -> bool:
+    try:
+        os.link(source, target)
+    except OSError as error:
+        # The cache is on another file system, or the source has as many links as one can have.
+        if error.errno not in (errno.EXDEV, errno.EMLINK):
+            raise
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,6 +257,10 @@ def test_an_edited_file_stops_the_install(world: World) -> None:
     assert ran.code == 10
     assert "`demo/include/demo/registry.h`: changed since etfetch installed it" in ran.err
     assert edited.read_text() == "mine\n"
+    world.write(REQUEST.replace("1.0.0", "1.1.0"))
+    asked = len(world.server.requests)
+    assert world.run("install").code == 10
+    assert len(world.server.requests) == asked
     world.ok("install", "--force")
     assert edited.read_text() != "mine\n"
     world.ok("verify", "--deep")
@@ -427,6 +431,16 @@ def test_a_tree_that_shrank_meanwhile_is_noticed(world: World, monkeypatch: pyte
     assert "came out of the cache with another size than it went in" in ran.err
     assert not world.lock.exists()
     assert not world.destination.exists()
+
+
+def test_a_hard_link_across_file_systems_is_a_copy(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", refuse)
+    world.write()
+    world.ok("install", "--link-mode", "hardlink")
+    world.ok("verify", "--deep")
 
 
 def test_the_cache_is_not_edited_through_the_tree(world: World) -> None:

@@ -85,6 +85,9 @@ def run(options: Options, mode: Mode, progress: Progress) -> Report:
     )
     if mode.dry_run or (missing and todo.remove) or _is_settled(answer, seen, todo, missing):
         return report
+    if not (mode.force or seen.interrupted):
+        # Said before anything is fetched; whatever else is in the way shows once it is unpacked.
+        installer.refuse(installer.edited_files(seen))
     origins = _bring(workspace, todo, progress)
     applied = _apply(workspace, answer.lock, wanted, mode, complete=not missing)
     status = report.status
