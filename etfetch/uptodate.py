@@ -107,6 +107,8 @@ def summary(arguments: Sequence[str], environment: Mapping[str, str], version: s
 
 def nothing_to_do(release: str, destination: str, files: int) -> str:
     """What an install says that changed nothing."""
+    if not files:
+        return f"nothing to do: {release} is locked, and nothing of it is for this host"
     shown = os.path.relpath(destination)
     return f"nothing to do: {release} is installed in `{shown}` ({files} files)"
 

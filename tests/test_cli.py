@@ -130,6 +130,19 @@ def test_a_damaged_lock_is_never_overwritten(world: World) -> None:
     assert world.lock.read_bytes() == before
 
 
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+def test_the_same_lock_on_every_host(world: World, system: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = REQUEST.replace('"linux-x86_64"', '"linux-x86_64", "ios", "android-arm64-v8a"')
+    world.write(request)
+    world.ok("lock")
+    expected = world.lock.read_bytes()
+    world.lock.unlink()
+    monkeypatch.setattr("sys.platform", system)
+    monkeypatch.setattr("platform.machine", lambda: "arm64")
+    world.ok("lock")
+    assert world.lock.read_bytes() == expected
+
+
 # add and remove
 
 

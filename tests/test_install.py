@@ -163,7 +163,9 @@ def test_headers_alone_come_with_no_platform_of_this_host(
 ) -> None:
     monkeypatch.setattr("sys.platform", "linux")
     world.write(REQUEST.replace("linux-x86_64", "ios").replace('["fast"]', "[]"))
-    world.ok("install")
+    said = "nothing to do: demo 1.0.0 is locked, and nothing of it is for this host\n"
+    assert world.ok("install").err.endswith(said)
+    assert world.ok("install").err == said
     assert world.files() == {}
     assert world.server.requests == []
 
