@@ -162,11 +162,13 @@ class _Checker:
         self._bytes = 0
 
     def check(self, member: _Member) -> None:
-        reason = paths.unsafe_reason(member.name) if member.name else None
+        # Only a folder may have no name: it is the root, which `tar -C folder .` writes as `./`.
+        is_root = not member.name and member.kind == "folder"
+        reason = None if is_root else paths.unsafe_reason(member.name)
         if reason:
             raise _broken(self._archive, member.name, reason)
         self._count(member)
-        if not member.name:
+        if is_root:
             return
         add = self._names.add_folder if member.kind == "folder" else self._names.add_file
         clash = add(member.name)
@@ -488,6 +490,8 @@ def _check_zip_entries(archive: str, entries: list[zipfile.ZipInfo], raw: IO[byt
 def _zip_entry_reason(entry: zipfile.ZipInfo) -> str | None:
     mode = entry.external_attr >> 16
     kind = stat.S_IFMT(mode)
+    if not entry.filename:
+        return "the name is empty"
     if "\0" in entry.orig_filename:
         return "a NUL in the name"
     if "\\" in entry.orig_filename:
@@ -514,6 +518,8 @@ def _zip_header_reason(entry: zipfile.ZipInfo, raw: IO[bytes]) -> str | None:
 
     Layout: APPNOTE.TXT 4.3.7. Sizes and CRC are zero there when a data descriptor follows.
     """
+    if entry.header_offset < 0:
+        return "its local header is missing"
     raw.seek(entry.header_offset)
     header = raw.read(_LOCAL_HEADER.size)
     if len(header) < _LOCAL_HEADER.size:

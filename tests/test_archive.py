@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import lzma
 import os
+import random
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -419,6 +421,84 @@ def test_zstd_without_a_reader_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     message = _refused(tmp_path, zstandard.compress(tar(tar_entry("a"))), "tar.zst")
     assert "which this Python cannot read" in message
+
+
+def test_a_file_without_a_name(tmp_path: Path) -> None:
+    assert "the name is empty" in _refused(tmp_path, raw_zip(b"", b""), "zip")
+    (tmp_path / "out").rmdir()
+    assert "the name is empty" in _refused(tmp_path, tar_gz(tar_entry("./x"), tar_entry("./.", b"x")))
+
+
+def test_a_zip_offset_before_the_file(tmp_path: Path) -> None:
+    data = bytearray(raw_zip(b"a", b"a"))
+    end = data.index(b"PK\5\6")
+    data[end + 16 : end + 20] = (1 << 20).to_bytes(4, "little")
+    _refused(tmp_path, bytes(data), "zip")
+
+
+MUTATIONS = 4000
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_mutated_archives_unpack_or_are_refused(tmp_path: Path, seed: int) -> None:
+    """No mutation may end in anything but files or an `ArchiveError`; found three that did."""
+    source, folder = tmp_path / "archive", tmp_path / "out"
+    chance = random.Random(seed)
+    samples = _samples()
+    refused = 0
+    for _ in range(MUTATIONS):
+        archive_format, data = chance.choice(samples)
+        source.write_bytes(_mutated(chance, data))
+        folder.mkdir(exist_ok=True)
+        try:
+            unpack(source, archive_format, [Selection(folder, ALL)])
+            shutil.rmtree(folder)
+        except ArchiveError:
+            refused += 1
+            assert list(folder.iterdir()) == []
+    assert 0 < refused < MUTATIONS
+
+
+def _samples() -> list[tuple[str, bytes]]:
+    plain = tar(
+        tar_entry("a/b", b"x" * 700),
+        tar_entry("ü" * 60 + "/" + "n" * 120, b"long"),
+        tar_entry("link", type=tarfile.SYMTYPE, linkname="a/b"),
+        tar_entry("dir/", type=tarfile.DIRTYPE),
+    )
+    packed = zipped(
+        zip_entry("a/b", b"x" * 700),
+        zip_entry("ünï", b"y" * 40),
+        zip_entry("link", b"a/b", mode=0o120777),
+        zip_entry("dir/", mode=0o40755),
+    )
+    return [
+        ("tar", plain),
+        ("tar.gz", gzip.compress(plain)),
+        ("tar.xz", lzma.compress(plain)),
+        ("tar.zst", zstandard.compress(plain)),
+        ("zip", packed),
+        ("zip", zipped(zip_entry("a", b"x" * 50), compression=zipfile.ZIP_STORED)),
+        ("zip", raw_zip(b"name", b"name")),
+    ]
+
+
+def _mutated(chance: random.Random, data: bytes) -> bytes:
+    mutated = bytearray(data)
+    for _ in range(chance.choice([1, 1, 2, 5, 20])):
+        place = chance.randrange(len(mutated))
+        kind = chance.randrange(4)
+        if kind == 0:
+            mutated[place] = chance.choice([0, 255, chance.randrange(256)])
+        elif kind == 1:
+            number = chance.choice([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, chance.randrange(1 << 32)])
+            mutated[place : place + 4] = number.to_bytes(4, "little")
+        elif kind == 2:
+            mutated[place:place] = mutated[place : place + chance.randrange(1, 64)]
+        elif len(mutated) > 20 and chance.random() < 0.3:
+            del mutated[place:]
+        mutated = mutated or bytearray(b"x")
+    return bytes(mutated)
 
 
 @pytest.mark.parametrize(
