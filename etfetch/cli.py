@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from etfetch import __version__, lockfile, uptodate
 from etfetch.config import Options, settings_of
 from etfetch.console import Console, counted, size
-from etfetch.errors import EtfetchError, FilesystemError, UsageError
+from etfetch.errors import EtfetchError, FilesystemError, UsageError, did_you_mean
 from etfetch.platforms import ALL, PLATFORMS, VARIANTS
 from etfetch.request import LINK_MODES
 
@@ -33,6 +34,10 @@ ETFETCH_READ_TIMEOUT, ETFETCH_RETRIES, NO_COLOR, CI. Exit codes: 0 done, 2 usage
 9 another process held the lock, 10 the tree differs from the lock, 130 interrupted.
 """
 
+_INVALID_CHOICE = re.compile(
+    r"argument (?P<what>\S+): invalid choice: '(?P<word>.*)' \(choose from (?P<known>.*)\)"
+)
+
 Command = Callable[[argparse.Namespace, Options, Console], int]
 
 
@@ -40,6 +45,11 @@ class _Parser(argparse.ArgumentParser):
     """argparse, with etfetch's way of failing."""
 
     def error(self, message: str) -> None:  # type: ignore[override]  # it does not return either
+        choice = _INVALID_CHOICE.fullmatch(message)
+        if choice:
+            word, known = choice["word"], re.findall(r"[\w-]+", choice["known"])
+            message = f"{choice['what']}: `{word}` is not one of them{did_you_mean(word, known)}"
+            raise UsageError(message, data=[", ".join(known)], hint=f"run `{self.prog} --help`")
         raise UsageError(message, hint=f"run `{self.prog} --help`")
 
 
@@ -382,8 +392,14 @@ def parser() -> argparse.ArgumentParser:
     )
     root.add_argument("--version", action="version", version=f"etfetch {__version__}")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _add_install(commands)
-    _add_lock(commands)
+    _command(
+        commands,
+        "install",
+        _install,
+        "lock if need be, then make the tree match the lock",
+        _install_arguments,
+    )
+    _command(commands, "lock", _lock, "write etfetch.lock without installing", _lock_arguments)
     _add_project_commands(commands)
     _add_cache(commands)
     doctor = _command(commands, "doctor", _doctor, "say what etfetch sees of this machine and project")
@@ -394,10 +410,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: argparse._SubParsersAction[_Parser], name: str, command: Command, text: str
+    commands: argparse._SubParsersAction[_Parser],
+    name: str,
+    command: Command,
+    text: str,
+    add_arguments: Callable[[argparse.ArgumentParser], None] = lambda _: None,
 ) -> argparse.ArgumentParser:
+    """A command's parser: its own arguments first, then those that every command takes."""
     made = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
     made.set_defaults(command=command)
+    add_arguments(made)
     group = made.add_argument_group("everywhere")
     group.add_argument(
         "--project",
@@ -434,10 +456,9 @@ def _add_request(command: argparse.ArgumentParser) -> None:
     group.add_argument("--variant", choices=VARIANTS, help="debug keeps the logs of Apple's frameworks")
 
 
-def _add_install(commands: argparse._SubParsersAction[_Parser]) -> None:
-    install = _command(commands, "install", _install, "lock if need be, then make the tree match the lock")
-    _add_request(install)
-    group = install.add_argument_group("how")
+def _install_arguments(command: argparse.ArgumentParser) -> None:
+    _add_request(command)
+    group = command.add_argument_group("how")
     strictness = group.add_mutually_exclusive_group()
     strictness.add_argument("--locked", action="store_true", help="fail if the lock is out of date")
     strictness.add_argument("--frozen", action="store_true", help="use the lock as it is")
@@ -451,17 +472,16 @@ def _add_install(commands: argparse._SubParsersAction[_Parser]) -> None:
         help="how files leave the cache (default: clone, else copy) [ETFETCH_LINK_MODE]",
     )
     group.add_argument("--jobs", type=_positive, metavar="N", help="downloads at once [ETFETCH_JOBS]")
-    _json_flag(install)
+    _json_flag(command)
 
 
-def _add_lock(commands: argparse._SubParsersAction[_Parser]) -> None:
-    lock = _command(commands, "lock", _lock, "write etfetch.lock without installing")
-    _add_request(lock)
-    lock.add_argument("--check", action="store_true", help="only say whether it is up to date (exit 3)")
-    lock.add_argument(
+def _lock_arguments(command: argparse.ArgumentParser) -> None:
+    _add_request(command)
+    command.add_argument("--check", action="store_true", help="only say whether it is up to date (exit 3)")
+    command.add_argument(
         "--upgrade", action="store_true", help="take the newest release that the request admits"
     )
-    lock.add_argument("--offline", action="store_true", help="ask no server [ETFETCH_OFFLINE]")
+    command.add_argument("--offline", action="store_true", help="ask no server [ETFETCH_OFFLINE]")
 
 
 def _add_project_commands(commands: argparse._SubParsersAction[_Parser]) -> None:

@@ -45,6 +45,14 @@ def test_bad_words_are_exit_2(world: World, words: list[str]) -> None:
     assert "hint: run `etfetch" in ran.err
 
 
+def test_a_slip_in_a_command(world: World) -> None:
+    ran = world.run("instal")
+    first, second, *_ = ran.err.splitlines()
+    assert first == "error: COMMAND: `instal` is not one of them; did you mean `install`?"
+    assert second.startswith("  install, lock, add")
+    assert "did you mean `debug`?" in world.run("install", "--variant", "debgu").err
+
+
 def test_errors_as_json(world: World) -> None:
     world.write(REQUEST.replace("fast", "fsat"))
     ran = world.run("install", "--json")
