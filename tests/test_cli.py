@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -386,16 +388,25 @@ def test_a_read_only_project(world: World, monkeypatch: pytest.MonkeyPatch) -> N
     assert not world.lock.exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+@contextmanager
+def _small_disk(folder: Path, options: str) -> Iterator[None]:
+    """A tmpfs at `folder`; the test is skipped where none can be mounted."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if os.geteuid() != 0:
+        pytest.skip("mounting a file system needs root")
+    mounted = subprocess.run(command, check=False, capture_output=True, text=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"cannot mount here: {mounted.stderr}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
 def test_a_full_disk(world: World) -> None:
     small = world.root / "small"
-    small.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(small)], check=False, capture_output=True
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"cannot mount here: {mounted.stderr.decode()}")
-    try:
+    with _small_disk(small, "size=32k"):
         world.write()
         (small / "filler").write_bytes(bytes(16 << 10))
         ran = world.run("install", "--destination", str(small / "third-party"))
@@ -404,8 +415,17 @@ def test_a_full_disk(world: World) -> None:
         assert not world.lock.exists()
         assert [path.name for path in small.iterdir()] == ["filler"]
         world.ok("cache", "verify")
-    finally:
-        subprocess.run(["umount", str(small)], check=True)
+
+
+def test_a_read_only_disk(world: World) -> None:
+    small = world.root / "small"
+    with _small_disk(small, "ro"):
+        world.write()
+        ran = world.run("install", "--destination", str(small / "third-party"))
+        assert ran.code == 2
+        assert "error: the file system refused: Read-only file system" in ran.err
+        assert f"  {small / 'third-party'}" in ran.err
+        assert not world.lock.exists()
 
 
 def test_a_full_disk_in_the_cache(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
