@@ -189,7 +189,7 @@ class Cache:
     def verify(self) -> list[str]:
         """Hash everything; what is wrong is set aside and named, relative to the cache."""
         wrong = []
-        self._seen.clear()
+        self.forget()
         for path in self._blobs():
             if digest.of_file(path) != path.name:
                 wrong.append(str(path.relative_to(self.root)))
@@ -206,21 +206,17 @@ class Cache:
         Archives stay. A tree that a running install is about to read is safe: it is younger than
         `ABANDONED_AFTER` seconds.
         """
-        limit = time.time() - ABANDONED_AFTER
-        old = [
-            path
-            for path in (*self._trees(), *_entries(self._base / "partial"))
-            if path.lstat().st_mtime < limit
-        ]
-        return _remove([*old, *_entries(self._base / "damaged")])
+        trees = [path for path in self._trees() if _is_old(path)]
+        return _remove([*trees, *self._abandoned(), *self._damaged()])
 
     def clean(self) -> Usage:
-        """Remove everything but the lock files, which other processes may hold."""
-        kinds = ("blobs", "trees", "partial", "damaged")
-        usage = self.usage()
-        for kind in kinds:
-            shutil.rmtree(self._base / kind, ignore_errors=True)
-        return Usage(sum(u.entries for u in usage.values()), sum(u.bytes for u in usage.values()))
+        """Remove everything but what running installs hold: lock files and young partial files."""
+        self.forget()
+        return _remove([*self._blobs(), *self._trees(), *self._abandoned(), *self._damaged()])
+
+    def forget(self) -> None:
+        """Look at the disk again, whatever was seen there before."""
+        self._seen.clear()
 
     def _tree_is_sound(self, folder: Path) -> bool:
         index = self.tree(folder.name)
@@ -230,6 +226,12 @@ class Cache:
 
     def _blobs(self) -> list[Path]:
         return sorted((self._base / "blobs" / "sha256").glob("*/*"))
+
+    def _abandoned(self) -> list[Path]:
+        return [path for path in _entries(self._base / "partial") if _is_old(path)]
+
+    def _damaged(self) -> list[Path]:
+        return _entries(self._base / "damaged")
 
     def _trees(self) -> list[Path]:
         return sorted((self._base / "trees" / "sha256").glob("*/*"))
@@ -277,6 +279,14 @@ def hold(path: Path, timeout: float) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _is_old(path: Path) -> bool:
+    try:
+        return path.lstat().st_mtime < time.time() - ABANDONED_AFTER
+    except FileNotFoundError:
+        # Whoever it belonged to has finished with it.
+        return False
 
 
 def _has_size(path: str, file: TreeFile) -> bool:

@@ -82,6 +82,10 @@ class IntegrityError(EtfetchError):
     kind = "integrity"
 
 
+class CacheVanishedError(IntegrityError):
+    """What the cache held a moment ago is gone: somebody cleaned it meanwhile."""
+
+
 class ArchiveError(EtfetchError):
     """An archive breaks a rule of unpacking; the message names the member."""
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from etfetch import copying, digest, durable, paths, record
 from etfetch.cache import hold
-from etfetch.errors import ConfigError, FilesystemError, IntegrityError, TreeError
+from etfetch.errors import CacheVanishedError, ConfigError, FilesystemError, IntegrityError, TreeError
 from etfetch.plan import FilePlan, Target
 from etfetch.record import Record, RecordedFile
 
@@ -390,9 +390,17 @@ class _Stager:
             os.symlink(target.link, staged)
             return _recorded(target, staged)
         source = self._tree_files(target.tree) / target.source
-        if not (self._hardlinks and _hardlink(source, staged)):
-            self._copy(source, staged)
-            os.chmod(staged, target.mode)
+        try:
+            if not (self._hardlinks and _hardlink(source, staged)):
+                self._copy(source, staged)
+                os.chmod(staged, target.mode)
+        except FileNotFoundError as error:
+            if source.exists():
+                raise
+            raise CacheVanishedError(
+                f"`{target.path}` vanished from the cache while it was being installed",
+                hint="run `etfetch install` again",
+            ) from error
         # The time of its installation, so that ninja and make rebuild what uses it. A hard link shares
         # its time with the cache and other projects: they see a touched file with the same bytes.
         os.utime(staged)

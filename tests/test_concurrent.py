@@ -7,8 +7,14 @@ import shutil
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
-from etfetch.cache import hold
+import pytest
+
+from etfetch import copying
+from etfetch.cache import Cache, Usage, hold
+from etfetch.installer import Applied
+from etfetch.operations import installing
 from tests.world import REQUEST, World
 
 EIGHT = 8
@@ -39,6 +45,47 @@ def test_eight_installs_in_eight_projects(world: World) -> None:
     trees = [world.files(project / "third-party") for project in projects]
     assert all(tree == trees[0] and tree for tree in trees)
     assert len({(project / "etfetch.lock").read_bytes() for project in projects}) == 1
+
+
+@pytest.mark.parametrize("moment", ["before unpacking", "before placing", "while placing"])
+def test_a_cache_cleaned_under_an_install(world: World, moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write()
+    owner, name = {
+        "before unpacking": (installing, "_unpack"),
+        "before placing": (installing, "_apply"),
+        "while placing": (copying, "copy"),
+    }[moment]
+    monkeypatch.setattr(copying, "clone", lambda *_: False)
+    real: Any = getattr(owner, name)
+    cleaned: list[Usage] = []
+
+    def clean_once(*arguments: object, **named: object) -> object:
+        if not cleaned:
+            cleaned.append(Cache(world.cache).clean())
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, clean_once)
+    world.ok("install")
+    assert cleaned
+    assert cleaned[0].entries >= 3
+    world.ok("verify", "--deep")
+
+
+def test_a_cache_that_is_always_cleaned_is_an_error(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = installing._apply
+
+    def clean(*arguments: Any, **named: Any) -> Applied:  # noqa: ANN401  # passed on as they are
+        Cache(world.cache).clean()
+        arguments[0].cache.forget()
+        return real(*arguments, **named)
+
+    world.write()
+    monkeypatch.setattr(installing, "_apply", clean)
+    ran = world.run("install")
+    assert ran.code == 4
+    assert "vanished from the cache while it was being installed" in ran.err
+    assert world.server.asked_for("headers.tar.gz") == 3
+    assert not world.destination.exists()
 
 
 def test_a_lock_held_too_long_is_exit_9(world: World) -> None:

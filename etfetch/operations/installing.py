@@ -8,7 +8,7 @@ from pathlib import Path
 
 from etfetch import digest, installer, lockfile, plan
 from etfetch.config import Options
-from etfetch.errors import ArchiveError, IntegrityError, OfflineError
+from etfetch.errors import ArchiveError, CacheVanishedError, IntegrityError, OfflineError
 from etfetch.installer import Applied, Survey
 from etfetch.lockfile import Lock, LockedArtifact
 from etfetch.operations import locking
@@ -16,6 +16,9 @@ from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.plan import FilePlan, Plan, PlannedPart, TreeFile
 from etfetch.progress import Progress
 from etfetch.record import Record, RecordedArtifact
+
+_ATTEMPTS = 3
+"""How often an install starts over because the cache was cleaned under it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +91,7 @@ def run(options: Options, mode: Mode, progress: Progress) -> Report:
     if not (mode.force or seen.interrupted):
         # Said before anything is fetched; whatever else is in the way shows once it is unpacked.
         installer.refuse(installer.edited_files(seen))
-    origins = _bring(workspace, todo, progress)
-    applied = _apply(workspace, answer.lock, wanted, mode, complete=not missing)
+    origins, applied = _carry_out(workspace, answer.lock, wanted, todo, mode, progress, complete=not missing)
     status = report.status
     if not todo.nothing or applied.written or applied.removed:
         status = "skipped" if missing else "installed"
@@ -102,6 +104,29 @@ def run(options: Options, mode: Mode, progress: Progress) -> Report:
         unchanged=applied.unchanged,
         wrote_lock=answer.changed,
     )
+
+
+def _carry_out(
+    workspace: Workspace,
+    lock: Lock,
+    wanted: Lock,
+    todo: Plan,
+    mode: Mode,
+    progress: Progress,
+    *,
+    complete: bool,
+    attempts: int = _ATTEMPTS,
+) -> tuple[dict[str, str], Applied]:
+    """Bring what the plan needs and place it; planned anew if somebody cleaned the cache meanwhile."""
+    try:
+        origins = _bring(workspace, todo, progress)
+        return origins, _apply(workspace, lock, wanted, mode, complete=complete)
+    except CacheVanishedError:
+        workspace.cache.forget()
+        todo = _plan(workspace, wanted, installer.survey(workspace.destination))
+        if attempts == 1 or _missing(workspace, todo):
+            raise
+    return _carry_out(workspace, lock, wanted, todo, mode, progress, complete=complete, attempts=attempts - 1)
 
 
 def _plan(workspace: Workspace, wanted: Lock, seen: Survey) -> Plan:
@@ -196,6 +221,10 @@ def _unpack(
         blob = cache.blob(artifact.sha256)
         try:
             cache.add_trees(list(absent), lambda folders: _fill(blob, artifact, absent.values(), folders))
+        except FileNotFoundError as error:
+            if blob.exists():
+                raise
+            raise _vanished(artifact) from error
         except ArchiveError:
             if cache.blob_is_sound(artifact.sha256):
                 if fresh:
@@ -275,12 +304,16 @@ def _trees(workspace: Workspace, todo: Plan) -> dict[str, tuple[TreeFile, ...]]:
     for planned in todo.install:
         found = workspace.cache.tree(planned.tree)
         if found is None:
-            raise IntegrityError(
-                f"the unpacked files of `{planned.artifact.name}` vanished from the cache",
-                hint="run `etfetch install` again; was the cache cleaned meanwhile?",
-            )
+            raise _vanished(planned.artifact)
         trees[planned.tree] = found
     return trees
+
+
+def _vanished(artifact: LockedArtifact) -> CacheVanishedError:
+    return CacheVanishedError(
+        f"`{artifact.name}` vanished from the cache while it was being installed",
+        hint="run `etfetch install` again",
+    )
 
 
 def _head(workspace: Workspace, lock: Lock, wanted: Lock, complete: bool) -> Record:
