@@ -60,13 +60,13 @@ class Catalogue:
             self._parsed[key] = parsed
         return self._parsed[key]
 
-    def operators(self, component: Component) -> frozenset[str]:
-        """Every operator that a component registers; `ManifestError` for an unknown set."""
+    def operators(self, release: Manifest, component: Component) -> frozenset[str]:
+        """Every operator that a release's component registers; `ManifestError` for an unknown set."""
         names: set[str] = set()
         for set_name in component.operators:
             if set_name not in self.operator_sets:
                 raise ManifestError(
-                    f"components.{component.name}.operators: no operator set `{set_name}`"
+                    f"{release.file}: components.{component.name}.operators: no operator set `{set_name}`"
                     f"{did_you_mean(set_name, self.operator_sets)}"
                 )
             names.update(self.operator_sets[set_name].split())

@@ -6,7 +6,8 @@ Rules, in this order:
 1. The release is the highest the specifier admits (`catalogue.choose_release`).
 2. Wanted are the components asked for by name or feature, what those require on each platform
    where they have files of their own, and always the runtime.
-3. A component that no requested platform has is an error; one that some have is a notice.
+3. A component asked for by name that no requested platform has is an error; one that some have, and
+   one that only a feature asks for, is a notice.
    A component has a platform if it has a part there, is built into another's part, or comes from
    elsewhere (CocoaPods, a source tree).
 4. Of artifacts with a flavour, each platform gets exactly one: the first that gives all that only
@@ -19,7 +20,7 @@ Not here: the bytes. Whether two parts write one path is seen when they are unpa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -73,6 +74,21 @@ class _Candidate:
 
     artifact: Artifact
     part: Part
+
+
+class _Asked:
+    """The components asked for, by full name with reasons; `named` are those not only in a feature."""
+
+    def __init__(self) -> None:
+        self.reasons: dict[str, list[str]] = {}
+        self.named: set[str] = set()
+
+    def by_name(self, name: str, reason: str) -> None:
+        self.named.add(name)
+        self.reasons.setdefault(name, []).append(reason)
+
+    def by_feature(self, name: str, feature: str) -> None:
+        self.reasons.setdefault(name, []).append(f"in the feature `{feature}`")
 
 
 class _Selection:
@@ -148,30 +164,23 @@ def _spelling(name: str) -> str:
 
 def _identify(
     request: Request, manifest: Manifest, catalogue: Catalogue, origin: Origin, problems: _Problems
-) -> dict[str, list[str]]:
-    """The full names of what is asked for, each with its reasons."""
-    asked: dict[str, list[str]] = {}
-
-    def ask(name: str, reason: str) -> None:
-        asked.setdefault(name, []).append(reason)
-
+) -> _Asked:
+    asked = _Asked()
     for key in NAMED:
         for name in getattr(request, key):
             where = origin.where(key, name)
             if key == "features":
-                _identify_feature(manifest, name, where, ask, problems)
+                _identify_feature(manifest, name, where, asked, problems)
             else:
-                _identify_name(manifest, catalogue, key, name, where, ask, problems)
+                _identify_name(manifest, catalogue, key, name, where, asked, problems)
     return asked
 
 
-def _identify_feature(
-    manifest: Manifest, name: str, where: str, ask: Callable[[str, str], None], problems: _Problems
-) -> None:
+def _identify_feature(manifest: Manifest, name: str, where: str, asked: _Asked, problems: _Problems) -> None:
     for feature in manifest.features:
         if feature.name == name:
             for component in feature.components:
-                ask(component, f"in the feature `{name}`")
+                asked.by_feature(component, name)
             return
     known = [feature.name for feature in manifest.features]
     listed = f"features: {', '.join(known)}" if known else "this release defines no features"
@@ -184,7 +193,7 @@ def _identify_name(
     key: str,
     name: str,
     where: str,
-    ask: Callable[[str, str], None],
+    asked: _Asked,
     problems: _Problems,
 ) -> None:
     found = find(manifest, name, KIND_OF_KEY.get(key))
@@ -201,7 +210,7 @@ def _identify_name(
         problems.add(f"{where}: `{component.short}`{stability}: {component.unavailable}", hint=component.hint)
         return
     place = f"in `{where.partition(':')[0]}`" if ":" in where else "on the command line"
-    ask(component.name, f"asked for by `{key}` {place}")
+    asked.by_name(component.name, f"asked for by `{key}` {place}")
 
 
 def _unknown(manifest: Manifest, catalogue: Catalogue, key: str, name: str, where: str) -> list[str]:
@@ -230,7 +239,7 @@ def _select(
     request: Request,
     manifest: Manifest,
     catalogue: Catalogue,
-    asked: dict[str, list[str]],
+    asked: _Asked,
     problems: _Problems,
 ) -> list[_Selection]:
     selections = []
@@ -253,7 +262,7 @@ def _want_all(
     selection: _Selection,
     manifest: Manifest,
     variant: str,
-    asked: dict[str, list[str]],
+    asked: _Asked,
     problems: _Problems,
 ) -> None:
     """Rule 2 on one platform: the closure of what is asked for over `requires` and built-in providers."""
@@ -261,7 +270,7 @@ def _want_all(
     queue = [(manifest.runtime.name, "the runtime, which is always in")]
     queue += [
         (name, reason)
-        for name, reasons in asked.items()
+        for name, reasons in asked.reasons.items()
         for reason in reasons
         if available(manifest, name, platform, variant)
     ]
@@ -349,7 +358,7 @@ def _check_conflicts(
     for one, other in combinations(components, 2):
         if not separate & {one.name, other.name}:
             continue
-        shared = sorted(catalogue.operators(one) & catalogue.operators(other))
+        shared = sorted(catalogue.operators(manifest, one) & catalogue.operators(manifest, other))
         if shared:
             problems.add(
                 f"{selection.platform}: `{one.short}` and `{other.short}` both register "
@@ -367,12 +376,17 @@ def _check_conflicts(
 def _check_available(
     request: Request,
     manifest: Manifest,
-    asked: dict[str, list[str]],
+    asked: _Asked,
     selections: list[_Selection],
     problems: _Problems,
 ) -> None:
-    """Rule 3: each component asked for is on at least one requested platform."""
-    for name in asked:
+    """Rule 3: each component asked for is on at least one requested platform.
+
+    A feature bundles what each platform has of it, so what only features ask for may be missing.
+    """
+    for name in asked.reasons:
+        if name not in asked.named:
+            continue
         if selections and not any(name in selection.reasons for selection in selections):
             component = manifest.component(name)
             has = [p for p in PLATFORMS if available(manifest, name, p, request.variant)]
@@ -410,10 +424,10 @@ def _chosen_artifacts(manifest: Manifest, selections: list[_Selection]) -> tuple
 def _notices(
     request: Request,
     manifest: Manifest,
-    asked: dict[str, list[str]],
+    asked: _Asked,
     selections: list[_Selection],
 ) -> Iterator[str]:
-    for name in asked:
+    for name in asked.reasons:
         component = manifest.component(name)
         missing = [s.platform for s in selections if name not in s.reasons]
         if missing:

@@ -42,7 +42,7 @@ def _artifacts(release: Manifest) -> dict[str, Artifact]:
 def test_it_parses_and_its_operator_sets_exist(package: str, version: str) -> None:
     release = CATALOGUE.manifest(package, version)
     for component in release.components:
-        assert bool(CATALOGUE.operators(component)) == bool(component.operators)
+        assert bool(CATALOGUE.operators(release, component)) == bool(component.operators)
         if component.kind == "backend":
             assert component.delegate == OPERATORS["backend_ids"][component.short]
     assert release.platforms
@@ -159,24 +159,26 @@ FAMILIES = {
 @pytest.mark.parametrize("version", OPERATORS["operators"])
 def test_operators(version: str) -> None:
     release, facts = CATALOGUE.manifest("executorch", version), OPERATORS["operators"][version]
-    assert CATALOGUE.operators(release.runtime) == set(facts["prim"])
+    assert CATALOGUE.operators(release, release.runtime) == set(facts["prim"])
     for component in release.components:
         if component.name in FAMILIES:
             expected = {name for family in FAMILIES[component.name] for name in facts[family]}
-            assert CATALOGUE.operators(component) == expected
+            assert CATALOGUE.operators(release, component) == expected
         if component.name == "kernels_optimized":
             merged = tuple(map(int, version.split(".")[:2])) >= (0, 7)
             expected = {*facts["optimized"], *(facts["portable"] if merged else [])}
-            assert CATALOGUE.operators(component) == expected
+            assert CATALOGUE.operators(release, component) == expected
         if component.name == "kernels_torchao":
-            assert CATALOGUE.operators(component) == set(OPERATORS["torchao_1.x"])
+            assert CATALOGUE.operators(release, component) == set(OPERATORS["torchao_1.x"])
 
 
 @pytest.mark.parametrize("version", ["1.5.0", "1.5.1"])
 def test_operators_of_the_wheels(version: str) -> None:
     release = CATALOGUE.manifest("executorch", version)
     seen = OPERATORS["wheel_1.5.1"]["libraries"]["linux-x86_64"]
-    count = {name: len(CATALOGUE.operators(release.component(name))) for name in _registering(release)}
+    count = {
+        name: len(CATALOGUE.operators(release, release.component(name))) for name in _registering(release)
+    }
     # Asked of the running registry on Linux (28, 212, 19) and read off the macOS library (28).
     assert count == {
         "executorch": 28,
@@ -184,9 +186,9 @@ def test_operators_of_the_wheels(version: str) -> None:
         "kernels_quantized": 19,
         "kernels_torchao": 28,
     }
-    optimized = CATALOGUE.operators(release.component("kernels_optimized"))
+    optimized = CATALOGUE.operators(release, release.component("kernels_optimized"))
     assert set(seen["libexecutorch_kernels_optimized.so"]["operators"]) < optimized
-    quantized = CATALOGUE.operators(release.component("kernels_quantized"))
+    quantized = CATALOGUE.operators(release, release.component("kernels_quantized"))
     dead = set(seen["libexecutorch_kernels_quantized.so"]["operators"]) - quantized
     assert {name.partition(".")[0] for name in dead} == {"quantized_decomposed::embedding_xbit"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from etfetch import shelf
 from etfetch.catalogue import Catalogue, ManifestText, choose_release
-from etfetch.errors import ConfigError, ResolutionError
+from etfetch.errors import ConfigError, ManifestError, ResolutionError
 from etfetch.request import Origin, Request
 from etfetch.resolve import Resolution, resolve
 
@@ -83,6 +83,16 @@ def test_all_requested_platforms_are_locked() -> None:
 def test_a_feature() -> None:
     resolution = resolve(replace(RNE10, features=("textToSpeech",)), CARRIED)
     assert {"backend_mlx", "backend_vulkan", "backend_xnnpack", "phonemis"} <= set(_names(resolution))
+
+
+def test_a_feature_gives_what_each_platform_has_of_it() -> None:
+    request = replace(RNE10, platforms=("android-arm64-v8a",), features=("textToSpeech",))
+    resolution = resolve(request, CARRIED)
+    assert "backend_vulkan" in _names(resolution)
+    assert "backend_mlx" not in _names(resolution)
+    assert "`mlx` does not exist on android-arm64-v8a and has no effect there" in resolution.notices
+    error = _fails(replace(request, backends=("mlx",)))
+    assert "android-arm64-v8a: no `mlx`; it exists on ios" in error.data
 
 
 def test_elsewhere_is_available_without_files() -> None:
@@ -272,6 +282,18 @@ def _fails_without_hint(request: Request) -> ResolutionError:
     with pytest.raises(ResolutionError) as caught:
         resolve(request, CARRIED)
     return caught.value
+
+
+def test_an_unknown_operator_set_names_file_and_key() -> None:
+    entry = CARRIED.texts["executorch"]["1.5.1"]
+    changed = ManifestText(entry.text.replace('"optimized-1.5.0"', '"optimised-1.5.0"'), "mine/1.5.1.toml")
+    catalogue = Catalogue({"executorch": {"1.5.1": changed}}, CARRIED.operator_sets)
+    with pytest.raises(ManifestError) as caught:
+        resolve(replace(LINUX, kernels=("optimized", "quantized")), catalogue)
+    assert caught.value.message == (
+        "mine/1.5.1.toml: components.kernels_optimized.operators: no operator set `optimised-1.5.0`; "
+        "did you mean `optimized-1.5.0`?"
+    )
 
 
 def test_two_catalogues_that_disagree() -> None:
