@@ -87,11 +87,7 @@ class Cache:
 
     def blob_is_sound(self, sha256: str) -> bool:
         """Hash an archive again; a wrong one is set aside."""
-        path = self.blob(sha256)
-        if digest.of_file(path) == sha256:
-            return True
-        self._set_aside(path)
-        return False
+        return self._is_sound(self.blob(sha256))
 
     def drop_blob(self, sha256: str) -> None:
         """Forget an archive that turned out to be of no use."""
@@ -119,7 +115,11 @@ class Cache:
         try:
             entries = json.loads((folder / "index.json").read_bytes())
             index = tuple(TreeFile(**entry) for entry in entries)
-        except (OSError, ValueError, TypeError):
+        except OSError:
+            return None
+        except (ValueError, TypeError):
+            # Left there it would be taken for the work of a faster process, and never be replaced.
+            self._set_aside(folder)
             return None
         root = str(folder / "files")
         if all(_has_size(f"{root}/{file.path}", file) for file in index):
@@ -183,22 +183,15 @@ class Cache:
             "blobs": _usage(self._blobs()),
             "trees": _usage(self._trees()),
             "partial": _usage(_entries(self._base / "partial")),
-            "damaged": _usage(_entries(self._base / "damaged")),
+            "damaged": _usage(self._damaged()),
         }
 
     def verify(self) -> list[str]:
         """Hash everything; what is wrong is set aside and named, relative to the cache."""
-        wrong = []
         self.forget()
-        for path in self._blobs():
-            if digest.of_file(path) != path.name:
-                wrong.append(str(path.relative_to(self.root)))
-                self._set_aside(path)
-        for folder in self._trees():
-            if not self._tree_is_sound(folder):
-                wrong.append(str(folder.relative_to(self.root)))
-                self._set_aside(folder)
-        return wrong
+        blobs = [path for path in self._blobs() if not self._is_sound(path)]
+        trees = [path for path in self._trees() if not self._tree_is_sound(path)]
+        return [str(path.relative_to(self.root)) for path in (*blobs, *trees)]
 
     def prune(self) -> Usage:
         """Remove what can be made again or was given up: trees, damaged entries, abandoned downloads.
@@ -218,11 +211,20 @@ class Cache:
         """Look at the disk again, whatever was seen there before."""
         self._seen.clear()
 
+    def _is_sound(self, blob: Path) -> bool:
+        if digest.of_file(blob) == blob.name:
+            return True
+        self._set_aside(blob)
+        return False
+
     def _tree_is_sound(self, folder: Path) -> bool:
         index = self.tree(folder.name)
-        return index is not None and all(
+        if index is not None and all(
             file.link or digest.of_file(folder / "files" / file.path) == file.sha256 for file in index
-        )
+        ):
+            return True
+        self._set_aside(folder)
+        return False
 
     def _blobs(self) -> list[Path]:
         return sorted((self._base / "blobs" / "sha256").glob("*/*"))
@@ -239,10 +241,14 @@ class Cache:
     def _tree_folder(self, key: str) -> Path:
         return self._base / "trees" / "sha256" / key[:2] / key
 
-    def _partial(self) -> Path:
+    def scratch(self) -> Path:
+        """The folder for what is being written, on the file system of the cache."""
         folder = self._base / "partial"
         self._make(folder)
-        return folder / durable.unique_name("new")
+        return folder
+
+    def _partial(self) -> Path:
+        return self.scratch() / durable.unique_name("new")
 
     def _set_aside(self, path: Path) -> None:
         self._seen.pop(path.name, None)

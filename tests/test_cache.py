@@ -108,6 +108,8 @@ def test_a_tree_that_is_not_whole_is_not_used(cache: Cache, damage: str) -> None
     else:
         (cache.tree_files(KEY).parent / "index.json").write_text("[{}]")
     assert cache.tree(KEY) is None
+    cache.add_trees([KEY], _fill)
+    assert cache.tree(KEY) == INDEX
 
 
 def test_verify_sets_aside_what_is_wrong(cache: Cache) -> None:

@@ -49,14 +49,12 @@ class Workspace:
 
     def network(self) -> Network:
         """How sources reach out from here; makes the cache's scratch folder."""
-        scratch = self.settings.cache_dir / "v1" / "partial"
-        scratch.mkdir(parents=True, exist_ok=True)
         return Network(
             self.settings.connect_timeout,
             self.settings.read_timeout,
             self.settings.retries,
             self.project.folder,
-            scratch,
+            self.cache.scratch(),
         )
 
     def platforms_to_install(self, lock: Lock) -> tuple[tuple[str, ...], tuple[str, ...]]:
