@@ -95,8 +95,7 @@ def lock(
         cache_dir=_path(cache_dir),
         offline=offline,
     )
-    answer, _ = locking.lock(options, upgrade=upgrade)
-    return answer.lock
+    return locking.lock(options, upgrade=upgrade).lock
 
 
 def verify(*, project: StrPath = ".", destination: StrPath | None = None, deep: bool = False) -> int:

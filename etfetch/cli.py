@@ -56,8 +56,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str]) -> int:
     """Run one command and give its exit code; every failure is printed here and nowhere else."""
     speaker = Console(as_json="--json" in arguments, color=not os.environ.get("NO_COLOR"))
-    if hasattr(signal, "SIGTERM"):
-        signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         parsed = parser().parse_args(arguments)
         speaker = _console(parsed)
@@ -209,7 +208,7 @@ def _lock(parsed: argparse.Namespace, options: Options, speaker: Console) -> int
         lock = locking.check(options)
         speaker.say(f"`{lockfile.NAME}` is up to date: {lock.request.package} {lock.release}")
         return 0
-    answer, _ = locking.lock(options, upgrade=parsed.upgrade)
+    answer = locking.lock(options, upgrade=parsed.upgrade)
     for notice in answer.notices:
         speaker.say(f"note: {notice}")
     request, lock = answer.lock.request, answer.lock

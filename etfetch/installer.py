@@ -133,11 +133,8 @@ def exclusive(destination: Path, timeout: float) -> Iterator[None]:
         raise
 
 
-def recover(destination: Path) -> bool:
-    """Finish an install that was killed after its journal, or sweep one that was killed before.
-
-    True if there was one to finish.
-    """
+def recover(destination: Path) -> None:
+    """Finish an install that was killed after its journal, or sweep one that was killed before."""
     folder = destination / record.FOLDER
     for leftover in folder.glob(".*"):
         # Temporary files of `durable.write_file`: only a killed process leaves any under the lock.
@@ -147,9 +144,8 @@ def recover(destination: Path) -> bool:
         decided = _read_journal(journal)
         _refuse_symlinks(destination, decided)
         _finish(destination, decided)
-        return True
-    shutil.rmtree(folder / STAGING, ignore_errors=True)
-    return False
+    else:
+        shutil.rmtree(folder / STAGING, ignore_errors=True)
 
 
 def conflicts(destination: Path, files: FilePlan, seen: Survey, *, force: bool = False) -> list[str]:

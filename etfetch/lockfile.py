@@ -129,6 +129,11 @@ def render(lock: Lock) -> str:
     return "".join(_lines(lock))
 
 
+def digest_of(lock: Lock) -> str:
+    """The digest of the lock's text, by which a record says what it installed."""
+    return digest.of_bytes(render(lock).encode("utf-8"))
+
+
 def parse(text: str, file: str = NAME) -> Lock:
     """Read a lock; `LockfileError` unless `text` is exactly what `render` would write.
 

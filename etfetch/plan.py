@@ -42,6 +42,11 @@ class PlannedPart:
     part: Part
     tree: str
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """As `RecordedPart.key`: what makes two parts the same files in the same place."""
+        return (self.tree, self.part.to)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -98,12 +103,12 @@ def plan_parts(
     are missing or changed on disk.
     """
     installed = _intact_parts(record, damaged)
-    wanted = _planned(lock)
-    install = [p for p in wanted if (p.tree, p.part.to) not in installed]
-    keep = [p for p in wanted if (p.tree, p.part.to) in installed]
+    wanted = wanted_parts(lock)
+    install = [p for p in wanted if p.key not in installed]
+    keep = [p for p in wanted if p.key in installed]
     to_unpack = {p.artifact.sha256 for p in install if p.tree not in trees}
     needed = {p.artifact.sha256 for p in install}
-    wanted_keys = {(p.tree, p.part.to) for p in wanted}
+    wanted_keys = {p.key for p in wanted}
     return Plan(
         fetch=tuple(a for a in lock.artifacts if a.sha256 in to_unpack and a.sha256 not in blobs),
         reuse=tuple(
@@ -114,7 +119,7 @@ def plan_parts(
         present=tuple(a for a in lock.artifacts if a.sha256 not in needed),
         install=tuple(install),
         keep=tuple(keep),
-        remove=tuple(p for p in record.parts if (p.tree, p.to) not in wanted_keys),
+        remove=tuple(p for p in record.parts if p.key not in wanted_keys),
     )
 
 
@@ -132,14 +137,14 @@ def plan_files(
         RecordedPart(p.tree, p.part.to, p.part.component, p.artifact.name, p.part.platforms)
         for p in sorted((*plan.install, *plan.keep), key=lambda p: (p.part.component, p.part.to, p.tree))
     )
-    numbers = {(part.tree, part.to): number for number, part in enumerate(parts)}
+    numbers = {part.key: number for number, part in enumerate(parts)}
     targets = _Targets(parts)
     for planned in plan.install:
-        number = numbers[planned.tree, planned.part.to]
+        number = numbers[planned.key]
         for file in trees[planned.tree]:
             targets.add(file, _below(planned.part.to, file.path), planned.tree, number)
     for planned in plan.keep:
-        number = numbers[planned.tree, planned.part.to]
+        number = numbers[planned.key]
         for recorded in _files_of(record, planned):
             targets.add(_as_tree_file(recorded), recorded.path, planned.tree, number)
     before = {file.path: file for file in record.files}
@@ -209,7 +214,7 @@ class _Targets:
         )
 
 
-def _planned(lock: Lock) -> list[PlannedPart]:
+def wanted_parts(lock: Lock) -> list[PlannedPart]:
     """Every part of a lock once: two platforms may share the very same files."""
     planned: dict[tuple[str, str], PlannedPart] = {}
     for artifact in lock.artifacts:
@@ -223,12 +228,12 @@ def _planned(lock: Lock) -> list[PlannedPart]:
 
 def _intact_parts(record: Record, damaged: AbstractSet[str]) -> set[tuple[str, str]]:
     broken = {n for file in record.files if file.path in damaged for n in file.parts}
-    return {(part.tree, part.to) for number, part in enumerate(record.parts) if number not in broken}
+    return {part.key for number, part in enumerate(record.parts) if number not in broken}
 
 
 def _files_of(record: Record, planned: PlannedPart) -> Iterable[RecordedFile]:
     for number, part in enumerate(record.parts):
-        if (part.tree, part.to) == (planned.tree, planned.part.to):
+        if part.key == planned.key:
             return [file for file in record.files if number in file.parts]
     return []
 

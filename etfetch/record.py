@@ -39,6 +39,11 @@ class RecordedPart:
     artifact: str
     platforms: tuple[str, ...]
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes two parts the same files in the same place."""
+        return (self.tree, self.to)
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedFile:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from etfetch import installer, lockfile, uptodate
 from etfetch import record as records
-from etfetch import uptodate
 from etfetch.errors import TreeError
 from etfetch.record import Record, RecordedArtifact, RecordedFile, RecordedPart, parse, render
 from tests.strategies import DIGESTS, NAMES, PATHS
@@ -53,6 +53,8 @@ def test_a_file_a_line(record: Record) -> None:
 def test_the_short_cut_reads_the_same_version() -> None:
     assert uptodate.RECORD_VERSION == records.VERSION
     assert f"{records.FOLDER}/{records.NAME}" == uptodate.RECORD.replace("\\", "/")
+    assert f"{records.FOLDER}/{installer.JOURNAL}" == uptodate.JOURNAL.replace("\\", "/")
+    assert uptodate.LOCK == lockfile.NAME
 
 
 FILE = {"path": "a", "size": 1, "mode": 420, "mtime": 1, "sha256": "0" * 64, "parts": [], "link": ""}

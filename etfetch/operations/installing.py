@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from etfetch import digest, installer, lockfile, plan
+from etfetch import installer, lockfile, plan
 from etfetch.config import Options
 from etfetch.errors import ArchiveError, CacheVanishedError, IntegrityError, OfflineError
 from etfetch.installer import Applied, Survey
@@ -131,24 +131,20 @@ def _carry_out(
 
 def _plan(workspace: Workspace, wanted: Lock, seen: Survey) -> Plan:
     cache = workspace.cache
-    parts = {
-        (lockfile.tree_key(artifact.sha256, part), part.to)
-        for artifact in wanted.artifacts
-        for part in artifact.parts
-    }
-    installed = {(part.tree, part.to) for part in seen.record.parts} if not seen.damaged else set()
+    installed = {part.key for part in seen.record.parts} if not seen.damaged else set()
+    absent = {p.tree for p in plan.wanted_parts(wanted) if p.key not in installed}
     return plan.plan_parts(
         wanted,
         seen.record,
         blobs={a.sha256 for a in wanted.artifacts if cache.has_blob(a.sha256, a.size)},
         # A tree is only looked into when it may be needed: a no-op reads none.
-        trees={key for key, _ in parts - installed if cache.tree(key) is not None},
+        trees={tree for tree in absent if cache.tree(tree) is not None},
         damaged=seen.damaged,
     )
 
 
 def _is_settled(answer: locking.Answer, seen: Survey, todo: Plan, missing: Sequence[LockedArtifact]) -> bool:
-    recorded = not missing and seen.record.lock == _lock_digest(answer.lock)
+    recorded = not missing and seen.record.lock == lockfile.digest_of(answer.lock)
     settled = not answer.changed and not seen.interrupted and not seen.touched
     return todo.nothing and settled and (recorded or bool(missing))
 
@@ -170,7 +166,7 @@ def _missing(workspace: Workspace, todo: Plan) -> tuple[LockedArtifact, ...]:
 def _without(wanted: Lock, todo: Plan, missing: Sequence[LockedArtifact]) -> Lock:
     """The lock without the parts that would have to be fetched."""
     gone = {a.sha256 for a in missing}
-    kept = {(p.tree, p.part.to) for p in todo.keep}
+    kept = {p.key for p in todo.keep}
     artifacts = []
     for artifact in wanted.artifacts:
         parts = tuple(
@@ -319,16 +315,12 @@ def _vanished(artifact: LockedArtifact) -> CacheVanishedError:
 def _head(workspace: Workspace, lock: Lock, wanted: Lock, complete: bool) -> Record:
     """The record's head. An incomplete install has no lock's digest, so it never passes for whole."""
     return Record(
-        lock=_lock_digest(lock) if complete else "",
+        lock=lockfile.digest_of(lock) if complete else "",
         request=lock.request.fingerprint,
         inputs=workspace.inputs(lock) if complete else "",
         release=f"{lock.request.package} {lock.release}",
         artifacts=tuple(RecordedArtifact(a.name, a.sha256, a.size) for a in wanted.artifacts),
     )
-
-
-def _lock_digest(lock: Lock) -> str:
-    return digest.of_bytes(lockfile.render(lock).encode("utf-8"))
 
 
 def _obtained(workspace: Workspace, todo: Plan, origins: dict[str, str]) -> tuple[Obtained, ...]:

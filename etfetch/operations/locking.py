@@ -63,7 +63,7 @@ def make(workspace: Workspace, request: Request, older: Lock | None) -> Answer:
     return _locked(workspace, resolution, older)
 
 
-def lock(options: config.Options, *, upgrade: bool = False) -> tuple[Answer, Workspace]:
+def lock(options: config.Options, *, upgrade: bool = False) -> Answer:
     """`etfetch lock`: write the lock. The release stays while the request admits it, unless `upgrade`."""
     workspace = open_workspace(options)
     older = workspace.read_lock()
@@ -73,7 +73,7 @@ def lock(options: config.Options, *, upgrade: bool = False) -> tuple[Answer, Wor
     else:
         made = make(workspace, request, older)
     installer.write_text(workspace.lock_path, lockfile.render(made.lock))
-    return made, workspace
+    return made
 
 
 def check(options: config.Options) -> Lock:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from etfetch import config, installer, lockfile, resolve
 from etfetch.catalogue import choose_release, is_newer
 from etfetch.config import Options
-from etfetch.digest import of_bytes
 from etfetch.errors import LockOutdatedError, ResolutionError, TreeError, did_you_mean
 from etfetch.lockfile import Lock
 from etfetch.operations import locking
@@ -159,7 +158,7 @@ def _against_lock(seen: Record, lock: Lock | None) -> list[str]:
         return ["the last install was not complete"]
     if lock is None:
         return ["there is no `etfetch.lock`"]
-    if seen.lock != of_bytes(lockfile.render(lock).encode("utf-8")):
+    if seen.lock != lockfile.digest_of(lock):
         return ["the lock has changed since the last install"]
     return []
 
