@@ -25,8 +25,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etfetch import digest, durable
+from etfetch import digest, durable, partial
 from etfetch.errors import BusyError
+from etfetch.partial import Partial
 from etfetch.plan import TreeFile
 
 if TYPE_CHECKING:
@@ -82,7 +83,12 @@ class Cache:
         """Give a verified and synced file of `partial_file` its final name."""
         target = self.blob(sha256)
         target.parent.mkdir(parents=True, exist_ok=True)
-        durable.replace(verified, target)
+        try:
+            durable.replace(verified, target)
+        except FileNotFoundError:
+            # Where locks lie, somebody else may have finished it first and tidied up.
+            if not target.is_file():
+                raise
         durable.fsync_folder(target.parent)
 
     def blob_is_sound(self, sha256: str) -> bool:
@@ -101,6 +107,43 @@ class Cache:
             yield path
         finally:
             path.unlink(missing_ok=True)
+
+    @contextmanager
+    def partial(self, sha256: str) -> Iterator[Partial]:
+        """A download to be finished, with what earlier tries have left of it.
+
+        If it ends with an error it stays for the next one, as far as that can go on from it.
+        """
+        earlier = self._left_over(sha256)
+        found = Partial(self.scratch() / f"{durable.unique_name(sha256)}{partial.BYTES}")
+        if earlier and not found.adopt(earlier[0]):
+            found.forget()
+        try:
+            yield found
+        except BaseException:
+            found.close()
+            if not (found.received and found.validator):
+                found.discard()
+            raise
+        else:
+            found.discard()
+        finally:
+            for path in earlier:
+                partial.discard(path)
+
+    def text(self, sha256: str) -> bytes | None:
+        """A small file by its digest, or None if it is not there or not sound."""
+        try:
+            data = self.blob(sha256).read_bytes()
+        except OSError:
+            return None
+        return data if digest.of_bytes(data) == sha256 else None
+
+    def keep_text(self, sha256: str, data: bytes) -> None:
+        """Keep a small file whose digest was checked."""
+        with self.partial_file() as path:
+            durable.write_file(path, data)
+            self.keep_blob(path, sha256)
 
     # Trees
 
@@ -249,6 +292,11 @@ class Cache:
 
     def _partial(self) -> Path:
         return self.scratch() / durable.unique_name("new")
+
+    def _left_over(self, sha256: str) -> list[Path]:
+        """The bytes of abandoned downloads of an archive, the one with most of them first."""
+        found = self.scratch().glob(f"{sha256}.*{partial.BYTES}")
+        return sorted(found, key=partial.received, reverse=True)
 
     def _set_aside(self, path: Path) -> None:
         self._seen.pop(path.name, None)

@@ -83,19 +83,29 @@ class Catalogue:
             mine = texts.setdefault(package, {})
             for version, entry in versions.items():
                 if version in mine and mine[version].text != entry.text:
-                    raise ConfigError(
-                        f"two catalogues describe {package} {version} differently",
-                        data=[mine[version].file, entry.file],
-                        hint="remove one of them, or give yours a version of its own",
-                    )
+                    raise disagreement(package, version, mine[version].file, entry.file)
                 mine.setdefault(version, entry)
         for name, text in other.operator_sets.items():
             if self.operator_sets.get(name, text) != text:
-                raise ConfigError(
-                    f"two catalogues hold different operators under `{name}`",
-                    hint="give your operator set a name of its own",
-                )
+                raise operators_disagreement(name)
         return Catalogue(texts, {**self.operator_sets, **other.operator_sets})
+
+
+def disagreement(package: str, version: str, one: str, other: str) -> ConfigError:
+    """The error for one release that two files describe differently."""
+    return ConfigError(
+        f"two catalogues describe {package} {version} differently",
+        data=[one, other],
+        hint="remove one of them, or give yours a version of its own; make a mirror again with this etfetch",
+    )
+
+
+def operators_disagreement(name: str) -> ConfigError:
+    """The error for one operator set that two catalogues hold with other operators."""
+    return ConfigError(
+        f"two catalogues hold different operators under `{name}`",
+        hint="give your operator set a name of its own",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,7 @@ def _options(parsed: argparse.Namespace) -> Options:
         offline=bool(get("offline")),
         jobs=get("jobs"),
         link_mode=get("link_mode"),
+        base_url=get("base_url"),
     )
 
 
@@ -432,6 +433,12 @@ def _command(
     return made
 
 
+def _base_url_flag(command: argparse._ActionsContainer) -> None:
+    command.add_argument(
+        "--base-url", metavar="URL", help="a mirror that is asked first [ETFETCH_BASE_URL, ETFETCH_MIRRORS]"
+    )
+
+
 def _json_flag(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
@@ -471,6 +478,7 @@ def _install_arguments(command: argparse.ArgumentParser) -> None:
         help="how files leave the cache (default: clone, else copy) [ETFETCH_LINK_MODE]",
     )
     group.add_argument("--jobs", type=_positive, metavar="N", help="downloads at once [ETFETCH_JOBS]")
+    _base_url_flag(group)
     _json_flag(command)
 
 
@@ -481,6 +489,7 @@ def _lock_arguments(command: argparse.ArgumentParser) -> None:
         "--upgrade", action="store_true", help="take the newest release that the request admits"
     )
     command.add_argument("--offline", action="store_true", help="ask no server [ETFETCH_OFFLINE]")
+    _base_url_flag(command)
 
 
 def _add_project_commands(commands: argparse._SubParsersAction[_Parser]) -> None:

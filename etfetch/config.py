@@ -38,7 +38,6 @@ _LARGEST = 1e9
 _LATER = {
     "models": "reading what models need is not part of this version: name the components instead",
     "generate": "generating build files is not part of this version: remove the key",
-    "mirror": "mirrors are not part of this version: remove the table",
 }
 """Keys of the design that this version does not act on. Taking them silently would be a lie."""
 
@@ -78,6 +77,7 @@ class Options:
     offline: bool = False
     jobs: int | None = None
     link_mode: str | None = None
+    base_url: str | None = None
 
 
 def environment() -> Mapping[str, str]:
@@ -163,8 +163,8 @@ def settings_of(options: Options) -> Settings:
         )
     return Settings(
         cache_dir=_cache_dir(options),
-        offline=options.offline or _flag("ETFETCH_OFFLINE"),
-        skip_download=_flag("ETFETCH_SKIP_DOWNLOAD"),
+        offline=options.offline or flag("ETFETCH_OFFLINE"),
+        skip_download=flag("ETFETCH_SKIP_DOWNLOAD"),
         jobs=options.jobs if options.jobs is not None else int(_number("ETFETCH_JOBS", 4)),
         link_mode=link_mode,
         lock_timeout=_number("ETFETCH_LOCK_TIMEOUT", 600),
@@ -172,7 +172,7 @@ def settings_of(options: Options) -> Settings:
         read_timeout=_number("ETFETCH_READ_TIMEOUT", 30),
         retries=max(1, int(_number("ETFETCH_RETRIES", 5))),
         color=not os.environ.get("NO_COLOR"),
-        ci=_flag("CI"),
+        ci=flag("CI"),
     )
 
 
@@ -308,6 +308,9 @@ def _from_file(file: ProjectFile) -> Request:
         features=_unique(table.strings("features")),
     )
     table.optional_string("destination")
+    mirror = table.table("mirror")
+    mirror.strings("urls")
+    mirror.done()
     table.done()
     return request
 
@@ -377,7 +380,8 @@ def _cache_dir(options: Options) -> Path:
     return Path(platformdirs.user_cache_dir("etfetch", appauthor=False))
 
 
-def _flag(name: str) -> bool:
+def flag(name: str) -> bool:
+    """Whether a variable says yes: anything but nothing, 0, false and no."""
     return os.environ.get(name, "").lower() not in {"", "0", "false", "no"}
 
 

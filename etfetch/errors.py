@@ -100,6 +100,10 @@ class NetworkError(EtfetchError):
     kind = "network"
 
 
+class MissingError(NetworkError):
+    """A server answered, and does not have the file (404, 410)."""
+
+
 class OfflineError(EtfetchError):
     """Something is missing and the network may not be asked."""
 

@@ -217,6 +217,11 @@ def parse(text: str, file: str) -> Manifest:
     return manifest
 
 
+def is_name(text: str) -> bool:
+    """Whether a text can name a package, a version or a component."""
+    return _NAME.fullmatch(text) is not None
+
+
 def format_of(name: str) -> str | None:
     """The archive format that a file name's ending says, or None."""
     for suffix, archive_format in _SUFFIXES.items():
@@ -228,7 +233,7 @@ def format_of(name: str) -> str | None:
 def _components(table: Table) -> tuple[Component, ...]:
     components = []
     for name in table.names():
-        if not _NAME.fullmatch(name):
+        if not is_name(name):
             raise table.fail(name, "not a component name")
         components.append(_component(name, table.table(name)))
     return tuple(components)
@@ -358,7 +363,7 @@ def _format(table: Table, name: str) -> str:
 
 def _name(table: Table, key: str) -> str:
     value = table.string(key)
-    if not _NAME.fullmatch(value):
+    if not is_name(value):
         raise table.fail(key, f"`{value}` is not a name")
     return value
 

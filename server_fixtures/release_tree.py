@@ -45,7 +45,6 @@ class Entry:
 
 def build(root: Path, base_url: str) -> None:
     """Write the whole tree below `root`, with manifests that point to `base_url`."""
-    versions = {}
     for version in VERSIONS:
         folder = root / PACKAGE / version
         folder.mkdir(parents=True, exist_ok=True)
@@ -55,9 +54,25 @@ def build(root: Path, base_url: str) -> None:
             (folder / f"{name}.sha256").write_text(f"{digest}  {name}\n")
         text = manifest(folder, version, f"{base_url}/{PACKAGE}/{version}")
         (folder / "manifest.toml").write_text(text)
-        versions[version] = hashlib.sha256(text.encode()).hexdigest()
-    index = {"schema": 1, "packages": {PACKAGE: versions}}
+    (root / "operators").mkdir(exist_ok=True)
+    for name, text in OPERATORS.items():
+        (root / "operators" / f"{name}.txt").write_text(text)
+    write_index(root)
+
+
+def write_index(root: Path) -> None:
+    """Write the `index.json` of the manifests and operator sets that stand below `root`."""
+    packages: dict[str, dict[str, str]] = {}
+    for path in sorted(root.glob("*/*/manifest.toml")):
+        version = path.parent
+        packages.setdefault(version.parent.name, {})[version.name] = _digest(path)
+    operators = {path.stem: _digest(path) for path in sorted(root.glob("operators/*.txt"))}
+    index = {"schema": 1, "packages": packages, "operators": operators}
     (root / "index.json").write_text(json.dumps(index, indent=2, sort_keys=True) + "\n")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def manifest(folder: Path, version: str, url: str) -> str:

@@ -29,6 +29,7 @@ def release(built_tree: Path, tmp_path: Path) -> Iterator[ReleaseServer]:
     with ReleaseServer(root) as server:
         for manifest in root.glob("*/*/manifest.toml"):
             manifest.write_text(manifest.read_text().replace(_PLACEHOLDER, server.url))
+        release_tree.write_index(root)
         yield server
 
 

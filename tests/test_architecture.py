@@ -11,10 +11,33 @@ import etfetch
 
 ROOT = Path(etfetch.__file__).parent
 
-FOUNDATION = {"errors", "copying", "digest", "paths", "durable", "platforms", "progress", "tables", "toml"}
-RULES = {"manifest", "request", "catalogue", "resolve", "lockfile", "record", "plan", "edit"}
+FOUNDATION = {
+    "errors",
+    "copying",
+    "digest",
+    "paths",
+    "durable",
+    "platforms",
+    "progress",
+    "tables",
+    "toml",
+    "credentials",
+}
+RULES = {"manifest", "request", "catalogue", "resolve", "lockfile", "record", "plan", "edit", "mirrors"}
 SHORT_CUT = {"uptodate"}
-EDGE = {"config", "shelf", "cache", "archive", "installer", "fetch", "sources", "console"}
+EDGE = {
+    "config",
+    "netconfig",
+    "shelf",
+    "servers",
+    "partial",
+    "cache",
+    "archive",
+    "installer",
+    "fetch",
+    "sources",
+    "console",
+}
 OPERATIONS = {"operations"}
 TOP = {"cli", "api", "__main__", "__init__"}
 LAYERS = [FOUNDATION, RULES | SHORT_CUT, EDGE, OPERATIONS, TOP]
@@ -22,11 +45,18 @@ LAYERS = [FOUNDATION, RULES | SHORT_CUT, EDGE, OPERATIONS, TOP]
 EDGE_TO_EDGE = {
     ("installer", "cache"),  # the file lock
     ("fetch", "sources"),
+    ("fetch", "servers"),
+    ("fetch", "partial"),
+    ("servers", "sources"),
+    ("sources", "partial"),
+    ("cache", "partial"),
+    ("netconfig", "config"),
+    ("netconfig", "sources"),  # the values it makes
     ("archive", "plan"),
 }
 
 ONLY_IN = {
-    "httpx": {"sources/https.py"},
+    "httpx": {"sources/web.py"},
     "rich": {"console.py"},
     "subprocess": {"sources/client.py"},
     "tomlkit": {"edit.py"},
@@ -34,7 +64,7 @@ ONLY_IN = {
     "tarfile": {"archive.py"},
     "zipfile": {"archive.py"},
     "argparse": {"cli.py"},
-    "platformdirs": {"config.py"},
+    "platformdirs": {"config.py", "netconfig.py"},
 }
 
 
@@ -98,7 +128,7 @@ def test_rules_do_no_io(module: str) -> None:
 
 
 def test_only_config_and_the_entries_read_the_environment() -> None:
-    allowed = {"config.py", "__main__.py", "cli.py"}
+    allowed = {"config.py", "netconfig.py", "__main__.py", "cli.py"}
     for path in _files():
         if path.relative_to(ROOT).as_posix() not in allowed:
             assert "os.environ" not in path.read_text(encoding="utf-8"), path

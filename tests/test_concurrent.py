@@ -67,7 +67,8 @@ def test_a_cache_cleaned_under_an_install(world: World, moment: str, monkeypatch
     monkeypatch.setattr(owner, name, clean_once)
     world.ok("install")
     assert cleaned
-    assert cleaned[0].entries >= 3
+    # The first archive is unpacked while the others are still on their way.
+    assert cleaned[0].entries >= (1 if moment == "before unpacking" else 3)
     world.ok("verify", "--deep")
 
 

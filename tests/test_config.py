@@ -99,7 +99,7 @@ def test_two_files_at_once(world: World) -> None:
         ('destination = "/etc"', "etfetch.toml:1: destination: `/etc`: the path is absolute"),
         ('models = ["*.pte"]', "etfetch.toml:1: models: reading what models need is not part"),
         ('generate = ["cmake"]', "etfetch.toml:1: generate: generating build files is not part"),
-        ("[mirror]\nurls = []", "etfetch.toml: mirror: mirrors are not part of this version"),
+        ("[mirror]\nurl = []", "etfetch.toml:2: mirror.url: unknown key; did you mean `urls`?"),
     ],
 )
 def test_errors_name_file_line_and_key(world: World, text: str, message: str) -> None:

@@ -6,14 +6,11 @@ import os
 import stat
 from pathlib import Path
 
-import httpx
 import pytest
 
 from etfetch import fetch
-from etfetch.errors import EtfetchError, ManifestError, NetworkError
-from etfetch.sources import Network, https, npm, opener, pypi
-from etfetch.sources.client import without_credentials
-from server_fixtures.release_server import ReleaseServer, redirect, status
+from etfetch.errors import ManifestError, NetworkError
+from etfetch.sources import Network, npm, opener, pypi
 
 WHEEL = "executorch-1.5.1-cp311-cp311-manylinux_2_28_x86_64.whl"
 PYPI = f"pypi:executorch==1.5.1/{WHEEL}"
@@ -157,66 +154,6 @@ def test_a_missing_client(
     assert caught.value.code == 5
 
 
-@pytest.mark.parametrize(
-    ("text", "clean"),
-    [
-        ("https://u:p@h/x", "https://h/x"),
-        ("two https://u@h and http://a:b@c/", "two https://h and http://c/"),
-        ("mail a@b and https://h/x@y", "mail a@b and https://h/x@y"),
-    ],
-)
-def test_without_credentials(text: str, clean: str) -> None:
-    assert without_credentials(text) == clean
-
-
-# https
-
-
-def test_an_url_is_shown_without_secrets() -> None:
-    url = httpx.URL("https://me:pw@host/a.zip?X-Amz-Signature=1#x")
-    assert https.shown(url) == "https://host/a.zip"
-
-
-def test_no_redirect_from_https_to_http() -> None:
-    check = https._refuse_downgrade("https://host/a")
-    check(httpx.Request("GET", "https://other/a"))
-    with pytest.raises(NetworkError, match="redirects to an address without encryption"):
-        check(httpx.Request("GET", "http://host/a"))
-
-
-def test_a_redirect_loop(tmp_path: Path, network: Network) -> None:
-    with ReleaseServer(tmp_path) as server:
-        server.faults["x"] = [redirect("/x")] * 50
-        with pytest.raises(NetworkError, match="cannot download"):
-            _read(f"{server.url}/x", network)
-        assert len(server.requests) == 21
-
-
-@pytest.mark.parametrize(
-    ("code", "asked", "hint"),
-    [
-        (404, 1, "the file is not there"),
-        (403, 1, "who asks"),
-        (401, 1, "who asks"),
-        (500, 2, "try again later"),
-    ],
-)
-def test_statuses(tmp_path: Path, network: Network, code: int, asked: int, hint: str) -> None:
-    with ReleaseServer(tmp_path) as server:
-        server.faults["x"] = [status(code)] * 5
-        with pytest.raises(NetworkError) as caught:
-            _read(f"{server.url}/x", network)
-    assert f"answered {code}" in caught.value.message
-    assert hint in (caught.value.hint or "")
-    assert len(server.requests) == asked
-
-
-def test_nobody_listens(network: Network) -> None:
-    with pytest.raises(NetworkError) as caught:
-        _read("http://127.0.0.1:9/x", network)
-    assert caught.value.code == 5
-
-
 # sidecars
 
 HEX = "ab" * 32
@@ -240,7 +177,3 @@ HEX = "ab" * 32
 )
 def test_sidecar_digest(text: str, expected: str | None) -> None:
     assert fetch.sidecar_digest(text, "a.tar.gz") == expected
-
-
-def test_errors_are_of_the_house() -> None:
-    assert issubclass(https.InterruptedStreamError, EtfetchError)

@@ -61,8 +61,11 @@ class World:
         self.project.mkdir()
         self.publish_manifests(self.project)
         monkeypatch.chdir(self.project)
-        for name in [n for n in os.environ if n.startswith("ETFETCH_")] + ["CI", "NO_COLOR"]:
+        for name in [n for n in os.environ if n.startswith("ETFETCH_")] + ["CI", "NO_COLOR", "GITHUB_TOKEN"]:
             monkeypatch.delenv(name, raising=False)
+        # Whatever the machine's own network needs: loopback is reached without, and nobody has a login.
+        self.setenv(NO_PROXY="127.0.0.1,localhost,::1", no_proxy="127.0.0.1,localhost,::1")
+        self.setenv(NETRC=str(root / "no-netrc"))
         self.setenv(ETFETCH_CACHE_DIR=str(self.cache), ETFETCH_RETRIES="2")
 
     def publish_manifests(self, project: Path) -> None:

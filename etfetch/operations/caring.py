@@ -12,7 +12,7 @@ from etfetch import __version__, config, installer
 from etfetch.cache import Cache, Usage
 from etfetch.config import Options
 from etfetch.errors import EtfetchError, IntegrityError
-from etfetch.operations.workspace import open_workspace
+from etfetch.operations.workspace import Workspace, open_workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +80,23 @@ def _client(name: str, scheme: str, path: str | None) -> Finding:
 
 def _project(options: Options) -> list[Finding]:
     try:
-        workspace = open_workspace(options)
-        file = workspace.project.file
-        findings = [Finding("project", str(file.path if file else "no project file here or above"))]
-        lock = workspace.read_lock()
-        if file is not None:
-            config.request_of(workspace.project, options, None)
-        if lock is None:
-            return [*findings, Finding("lock", "none")]
-        described = f"{lock.request.package} {lock.release} for {', '.join(lock.request.platforms)}"
-        findings.append(Finding("lock", described))
-        seen = installer.survey(workspace.destination)
+        with open_workspace(options) as workspace:
+            return _findings(workspace)
     except EtfetchError as error:
         return [Finding("project", str(error).replace("\n", "; "), ok=False)]
+
+
+def _findings(workspace: Workspace) -> list[Finding]:
+    file = workspace.project.file
+    findings = [Finding("project", str(file.path if file else "no project file here or above"))]
+    lock = workspace.read_lock()
+    if file is not None:
+        config.request_of(workspace.project, workspace.options, None)
+    if lock is None:
+        return [*findings, Finding("lock", "none")]
+    described = f"{lock.request.package} {lock.release} for {', '.join(lock.request.platforms)}"
+    findings.append(Finding("lock", described))
+    seen = installer.survey(workspace.destination)
     state = f"{len(seen.record.files)} files in {workspace.destination}"
     if seen.interrupted:
         state += "; an install was interrupted: run `etfetch install`"

@@ -11,7 +11,6 @@ from etfetch.catalogue import choose_release
 from etfetch.config import Options, ProjectFile, Proposal
 from etfetch.errors import ConfigError, UsageError, did_you_mean
 from etfetch.manifest import Component, Manifest
-from etfetch.operations import locking
 from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.request import KIND_OF_KEY, NAMED, Request
 
@@ -37,9 +36,9 @@ def init(options: Options, *, dry_run: bool = False) -> Edited:
             data=[str(project.file.path)],
             hint="change it with `etfetch add NAME` and `etfetch remove NAME`",
         )
-    workspace = open_workspace(replace(options, project=str(project.folder)))
     proposal = config.proposal(project.folder, config.this_platform())
-    manifest = _newest_for(workspace, proposal)
+    with open_workspace(replace(options, project=str(project.folder))) as workspace:
+        manifest = _newest_for(workspace, proposal)
     kernels = [name for name in _PLATFORM_KERNELS if resolve.find(manifest, name, "kernels")]
     text = edit.new_file(manifest.package, manifest.version, proposal.platforms, proposal.backends, kernels)
     path = project.folder / config.TOML
@@ -51,8 +50,10 @@ def init(options: Options, *, dry_run: bool = False) -> Edited:
 
 def add(options: Options, names: Sequence[str]) -> Edited:
     """`etfetch add NAME…`: put components into the project file, if the request still has an answer."""
-    workspace, file, request = _editable(options)
-    manifest, _ = choose_release(workspace.catalogue(), request.package, request.version)
+    with open_workspace(options) as workspace:
+        file, request = _editable(workspace)
+        catalogue = workspace.catalogue(request.package)
+    manifest, _ = choose_release(catalogue, request.package, request.version)
     changes, lists = [], _lists(request)
     for name in names:
         key, written = _place_of(manifest, name)
@@ -60,14 +61,16 @@ def add(options: Options, names: Sequence[str]) -> Edited:
             continue
         lists[key] = (*lists[key], written)
         changes.append(f"{key}: + {written}")
-    resolve.resolve(_with_lists(request, lists), workspace.catalogue(), locking.origin_of(workspace))
+    resolve.resolve(_with_lists(request, lists), catalogue, file.origin)
     return _write(file, request, lists, changes)
 
 
 def remove(options: Options, names: Sequence[str]) -> Edited:
     """`etfetch remove NAME…`: take components out of the project file, under whichever name they stand."""
-    workspace, file, request = _editable(options)
-    manifest, _ = choose_release(workspace.catalogue(), request.package, request.version)
+    with open_workspace(options) as workspace:
+        file, request = _editable(workspace)
+        catalogue = workspace.catalogue(request.package)
+    manifest, _ = choose_release(catalogue, request.package, request.version)
     changes, lists = [], _lists(request)
     for name in names:
         spellings = _spellings(manifest, name)
@@ -85,8 +88,7 @@ def remove(options: Options, names: Sequence[str]) -> Edited:
     return _write(file, request, lists, changes)
 
 
-def _editable(options: Options) -> tuple[Workspace, ProjectFile, Request]:
-    workspace = open_workspace(options)
+def _editable(workspace: Workspace) -> tuple[ProjectFile, Request]:
     file = workspace.project.file
     if file is None:
         raise ConfigError(
@@ -94,7 +96,7 @@ def _editable(options: Options) -> tuple[Workspace, ProjectFile, Request]:
             data=[f"looked in {workspace.project.folder} and the folders above it"],
             hint="run `etfetch init` first",
         )
-    return workspace, file, config.request_of(workspace.project, options, None)
+    return file, config.request_of(workspace.project, workspace.options, None)
 
 
 def _with_lists(request: Request, lists: dict[str, tuple[str, ...]]) -> Request:
@@ -163,7 +165,7 @@ def _write(
 
 def _newest_for(workspace: Workspace, proposal: Proposal) -> Manifest:
     """The newest release that has every proposed platform."""
-    catalogue = workspace.catalogue()
+    catalogue = workspace.catalogue(proposal.package)
     for version in catalogue.versions(proposal.package):
         manifest = catalogue.manifest(proposal.package, version)
         if not manifest.prerelease and set(proposal.platforms) <= set(manifest.platforms):

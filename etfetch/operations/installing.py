@@ -63,7 +63,11 @@ class Report:
 
 def run(options: Options, mode: Mode, progress: Progress) -> Report:
     """Make the project's tree match its request. The errors are those of the exit codes 2 to 10."""
-    workspace = open_workspace(options)
+    with open_workspace(options) as workspace:
+        return _run(workspace, mode, progress)
+
+
+def _run(workspace: Workspace, mode: Mode, progress: Progress) -> Report:
     answer = locking.answer(workspace, locked=mode.locked, frozen=mode.frozen)
     platforms, left_out = workspace.platforms_to_install(answer.lock)
     wanted = answer.lock.for_platforms(platforms)
@@ -119,7 +123,7 @@ def _carry_out(
 ) -> tuple[dict[str, str], Applied]:
     """Bring what the plan needs and place it; planned anew if somebody cleaned the cache meanwhile."""
     try:
-        origins = _bring(workspace, todo, progress)
+        origins = _bring(workspace, lock, todo, progress)
         return origins, _apply(workspace, lock, wanted, mode, complete=complete)
     except CacheVanishedError:
         workspace.cache.forget()
@@ -179,23 +183,38 @@ def _without(wanted: Lock, todo: Plan, missing: Sequence[LockedArtifact]) -> Loc
     return replace(wanted, artifacts=tuple(artifacts))
 
 
-def _bring(workspace: Workspace, todo: Plan, progress: Progress) -> dict[str, str]:
-    """Fetch and unpack all that the plan needs; gives where each fetched artifact came from."""
-    origins: dict[str, str] = {}
-    if todo.fetch:
-        from etfetch import fetch
+def _bring(workspace: Workspace, lock: Lock, todo: Plan, progress: Progress) -> dict[str, str]:
+    """Fetch and unpack all that the plan needs; gives where each fetched artifact came from.
 
-        origins = fetch.fetch_all(
-            todo.fetch, workspace.cache, workspace.network(), progress, workspace.settings.jobs
-        )
-    for artifact in (*todo.fetch, *todo.reuse):
+    What is here is unpacked while the rest is still on its way.
+    """
+
+    def unpack(artifact: LockedArtifact, *, fresh: bool) -> None:
         parts = [p for p in todo.install if p.artifact.sha256 == artifact.sha256]
-        _unpack(workspace, artifact, parts, progress, fresh=origins.get(artifact.sha256) == "network")
+        _unpack(workspace, lock, artifact, parts, progress, fresh=fresh)
+
+    if not todo.fetch:
+        for artifact in todo.reuse:
+            unpack(artifact, fresh=False)
+        return {}
+    from etfetch import fetch
+
+    origins = {}
+    release = fetch.Release(lock.request.package, lock.release)
+    with fetch.fetching(
+        todo.fetch, release, workspace.cache, workspace.servers(), progress, workspace.settings.jobs
+    ) as arriving:
+        for artifact in todo.reuse:
+            unpack(artifact, fresh=False)
+        for fetched in arriving:
+            origins[fetched.artifact.sha256] = fetched.origin
+            unpack(fetched.artifact, fresh=fetched.origin == "network")
     return origins
 
 
 def _unpack(
     workspace: Workspace,
+    lock: Lock,
     artifact: LockedArtifact,
     parts: Sequence[PlannedPart],
     progress: Progress,
@@ -228,8 +247,8 @@ def _unpack(
                 raise
         else:
             return
-    _refetch(workspace, artifact, progress)
-    _unpack(workspace, artifact, parts, progress, fresh=True)
+    _refetch(workspace, lock, artifact, progress)
+    _unpack(workspace, lock, artifact, parts, progress, fresh=True)
 
 
 def _fill(
@@ -244,8 +263,8 @@ def _fill(
     return archive.unpack(blob, artifact.format, selections, name=artifact.name)
 
 
-def _refetch(workspace: Workspace, artifact: LockedArtifact, progress: Progress) -> None:
-    if workspace.settings.offline or workspace.settings.skip_download:
+def _refetch(workspace: Workspace, lock: Lock, artifact: LockedArtifact, progress: Progress) -> None:
+    if not workspace.may_ask:
         raise IntegrityError(
             f"`{artifact.name}` is damaged in the cache, and the network may not be used",
             data=[f"expected sha256 {artifact.sha256}"],
@@ -253,7 +272,8 @@ def _refetch(workspace: Workspace, artifact: LockedArtifact, progress: Progress)
         )
     from etfetch import fetch
 
-    fetch.fetch_all([artifact], workspace.cache, workspace.network(), progress, 1)
+    release = fetch.Release(lock.request.package, lock.release)
+    fetch.fetch_all([artifact], release, workspace.cache, workspace.servers(), progress, 1)
 
 
 def _apply(workspace: Workspace, lock: Lock, wanted: Lock, mode: Mode, *, complete: bool) -> Applied:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from etfetch import config, installer, lockfile
 from etfetch.errors import LockOutdatedError, OfflineError
 from etfetch.lockfile import Lock
+from etfetch.manifest import Artifact, Manifest
+from etfetch.mirrors import Wanted
 from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.request import Origin, Request
 
@@ -59,51 +61,51 @@ def make(workspace: Workspace, request: Request, older: Lock | None) -> Answer:
     """Resolve a request and lock the answer. Digests that a lock already pinned stay pinned."""
     from etfetch import resolve
 
-    resolution = resolve.resolve(request, workspace.catalogue(), origin_of(workspace))
+    resolution = resolve.resolve(request, workspace.catalogue(request.package), origin_of(workspace))
     return _locked(workspace, resolution, older)
 
 
 def lock(options: config.Options, *, upgrade: bool = False) -> Answer:
     """`etfetch lock`: write the lock. The release stays while the request admits it, unless `upgrade`."""
-    workspace = open_workspace(options)
-    older = workspace.read_lock()
-    request = config.request_of(workspace.project, options, older.request if older else None)
-    if older is not None and older.request == request and not upgrade:
-        made = _at_release(workspace, request, older)
-    else:
-        made = make(workspace, request, older)
-    installer.write_text(workspace.lock_path, lockfile.render(made.lock))
-    return made
+    with open_workspace(options) as workspace:
+        older = workspace.read_lock()
+        request = config.request_of(workspace.project, options, older.request if older else None)
+        if older is not None and older.request == request and not upgrade:
+            made = _at_release(workspace, request, older)
+        else:
+            made = make(workspace, request, older)
+        installer.write_text(workspace.lock_path, lockfile.render(made.lock))
+        return made
 
 
 def check(options: config.Options) -> Lock:
     """`etfetch lock --check`: `LockOutdatedError` with the differences from what the lock should be."""
-    workspace = open_workspace(options)
-    older = workspace.read_lock()
-    if older is None:
-        raise _missing(workspace)
-    request = config.request_of(workspace.project, options, older.request)
-    if request != older.request:
-        raise LockOutdatedError(
-            "`etfetch.lock` does not answer the request any more",
-            data=request.differences(older.request),
-            hint=_UPDATE,
-        )
-    made = _at_release(workspace, request, older)
-    if made.lock != older:
-        raise LockOutdatedError(
-            f"`etfetch.lock` is not what {older.request.package} {older.release} is known to be",
-            data=_difference(older, made.lock),
-            hint=_UPDATE,
-        )
-    return older
+    with open_workspace(options) as workspace:
+        older = workspace.read_lock()
+        if older is None:
+            raise _missing(workspace)
+        request = config.request_of(workspace.project, options, older.request)
+        if request != older.request:
+            raise LockOutdatedError(
+                "`etfetch.lock` does not answer the request any more",
+                data=request.differences(older.request),
+                hint=_UPDATE,
+            )
+        made = _at_release(workspace, request, older)
+        if made.lock != older:
+            raise LockOutdatedError(
+                f"`etfetch.lock` is not what {older.request.package} {older.release} is known to be",
+                data=_difference(older, made.lock),
+                hint=_UPDATE,
+            )
+        return older
 
 
 def resolution_of(workspace: Workspace, request: Request, older: Lock | None) -> Resolution:
     """How a request is answered now: at the locked release where there is one for this request."""
     from etfetch import resolve
 
-    catalogue = workspace.catalogue()
+    catalogue = workspace.catalogue(request.package)
     if older is None or older.request != request:
         return resolve.resolve(request, catalogue, origin_of(workspace))
     pinned = replace(request, version=f"=={older.release}")
@@ -129,24 +131,28 @@ def _locked(workspace: Workspace, resolution: Resolution, older: Lock | None) ->
 def _sidecars(workspace: Workspace, resolution: Resolution, older: Lock | None) -> dict[str, str]:
     """The digests of artifacts that publish them beside themselves: pinned ones, then asked for."""
     digests = {a.source: a.sha256 for a in older.artifacts} if older else {}
-    unknown = {
-        chosen.artifact.source: chosen.artifact.sidecar
+    unknown = [
+        (chosen.artifact, chosen.artifact.sidecar)
         for chosen in resolution.artifacts
         if chosen.artifact.sidecar and chosen.artifact.source not in digests
-    }
-    if unknown and (workspace.settings.offline or workspace.settings.skip_download):
+    ]
+    if unknown and not workspace.may_ask:
         raise OfflineError(
             "digests have to be asked for, and the network may not be used",
-            data=[f"{source}: its `{sidecar}`" for source, sidecar in unknown.items()],
+            data=[f"{artifact.source}: its `{sidecar}`" for artifact, sidecar in unknown],
             hint="lock once with the network; the lock pins them from then on",
         )
-    if unknown:
-        from etfetch import fetch
-
-        network = workspace.network()
-        for source, sidecar in unknown.items():
-            digests[source] = fetch.fetch_sidecar(source, sidecar, network)
+    for artifact, sidecar in unknown:
+        digests[artifact.source] = ask_sidecar(workspace, resolution.manifest, artifact, sidecar)
     return digests
+
+
+def ask_sidecar(workspace: Workspace, release: Manifest, artifact: Artifact, sidecar: str) -> str:
+    """The digest that is published beside an artifact of a release."""
+    from etfetch import fetch
+
+    wanted = Wanted(release.package, release.version, artifact.name, artifact.source)
+    return fetch.fetch_sidecar(wanted, sidecar, workspace.servers())
 
 
 def _missing(workspace: Workspace) -> LockOutdatedError:

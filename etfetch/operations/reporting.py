@@ -29,14 +29,14 @@ class Row:
 
 def listing(options: Options) -> list[Row]:
     """`etfetch list`: what the lock holds, with what of it is on this disk."""
-    workspace = open_workspace(options)
-    lock = _lock_of(workspace)
-    seen = installer.read_record(workspace.destination)
-    return [
-        _row(lock, seen, component.name, platform)
-        for component in lock.components
-        for platform in component.platforms
-    ]
+    with open_workspace(options) as workspace:
+        lock = _lock_of(workspace)
+        seen = installer.read_record(workspace.destination)
+        return [
+            _row(lock, seen, component.name, platform)
+            for component in lock.components
+            for platform in component.platforms
+        ]
 
 
 def verify(options: Options, *, deep: bool = False) -> int:
@@ -44,21 +44,21 @@ def verify(options: Options, *, deep: bool = False) -> int:
 
     By size and time, or with `deep` by digest. `TreeError` with every difference otherwise.
     """
-    workspace = open_workspace(options)
-    seen = installer.survey(workspace.destination, deep=deep)
-    differences = []
-    if seen.interrupted:
-        differences.append("an install was interrupted and is not finished")
-    differences += _against_lock(seen.record, workspace.read_lock())
-    differences += [f"missing: {path}" for path in sorted(seen.missing)]
-    differences += [f"changed: {path}" for path in sorted(seen.edited)]
-    if differences:
-        raise TreeError(
-            f"the files in `{workspace.destination}` are not what the lock says",
-            data=differences,
-            hint="run `etfetch install`; with `--force` it replaces changed files",
-        )
-    return len(seen.record.files)
+    with open_workspace(options) as workspace:
+        seen = installer.survey(workspace.destination, deep=deep)
+        differences = []
+        if seen.interrupted:
+            differences.append("an install was interrupted and is not finished")
+        differences += _against_lock(seen.record, workspace.read_lock())
+        differences += [f"missing: {path}" for path in sorted(seen.missing)]
+        differences += [f"changed: {path}" for path in sorted(seen.edited)]
+        if differences:
+            raise TreeError(
+                f"the files in `{workspace.destination}` are not what the lock says",
+                data=differences,
+                hint="run `etfetch install`; with `--force` it replaces changed files",
+            )
+        return len(seen.record.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +72,20 @@ class Explanation:
 
 def why(options: Options, name: str) -> Explanation:
     """`etfetch why NAME`: what brought a component in, or why it, or a release, is not there."""
-    workspace = open_workspace(options)
-    older = workspace.read_lock()
-    request = config.request_of(workspace.project, options, older.request if older else None)
-    resolution = locking.resolution_of(workspace, request, older)
-    found = resolve.find(resolution.manifest, name)
-    if not found:
-        return _unknown(resolution, name)
-    lines: list[str] = []
-    included = False
-    for component in found:
-        choice = next((c for c in resolution.choices if c.component == component), None)
-        included = included or choice is not None
-        lines += _included(resolution, choice) if choice else _excluded(resolution, component.name)
-    return Explanation(" / ".join(c.name for c in found), included, tuple(lines))
+    with open_workspace(options) as workspace:
+        older = workspace.read_lock()
+        request = config.request_of(workspace.project, options, older.request if older else None)
+        resolution = locking.resolution_of(workspace, request, older)
+        found = resolve.find(resolution.manifest, name)
+        if not found:
+            return _unknown(resolution, name)
+        lines: list[str] = []
+        included = False
+        for component in found:
+            choice = next((c for c in resolution.choices if c.component == component), None)
+            included = included or choice is not None
+            lines += _included(resolution, choice) if choice else _excluded(resolution, component.name)
+        return Explanation(" / ".join(c.name for c in found), included, tuple(lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +104,13 @@ class Outdated:
 
 def outdated(options: Options) -> Outdated:
     """`etfetch outdated`: compare the lock with the catalogue. Pre-releases count only if asked for."""
-    workspace = open_workspace(options)
-    lock = _lock_of(workspace)
-    catalogue = workspace.catalogue()
-    package = lock.request.package
-    wanted, _ = choose_release(catalogue, package, lock.request.version)
-    latest, _ = choose_release(catalogue, package, "")
-    return Outdated(package, lock.release, wanted.version, latest.version)
+    with open_workspace(options) as workspace:
+        lock = _lock_of(workspace)
+        package = lock.request.package
+        catalogue = workspace.catalogue(package)
+        wanted, _ = choose_release(catalogue, package, lock.request.version)
+        latest, _ = choose_release(catalogue, package, "")
+        return Outdated(package, lock.release, wanted.version, latest.version)
 
 
 def _lock_of(workspace: Workspace) -> Lock:

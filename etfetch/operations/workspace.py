@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,15 +14,18 @@ from etfetch.config import Options, Project
 from etfetch.lockfile import Lock
 from etfetch.platforms import can_build
 from etfetch.request import Settings
-from etfetch.sources import Network
 
 if TYPE_CHECKING:
     from etfetch.catalogue import Catalogue
+    from etfetch.servers import Servers
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Where one command works. `start` is the folder it was begun in."""
+    """Where one command works. `start` is the folder it was begun in.
+
+    `opened` holds the servers once they were needed: a command that asks nobody never loads httpx.
+    """
 
     options: Options
     project: Project
@@ -28,6 +33,7 @@ class Workspace:
     destination: Path
     cache: Cache
     start: Path
+    opened: list[Servers] = field(default_factory=list, compare=False)
 
     @property
     def lock_path(self) -> Path:
@@ -41,21 +47,49 @@ class Workspace:
             return None
         return lockfile.parse(text)
 
-    def catalogue(self) -> Catalogue:
-        """All releases that this project can see."""
+    @property
+    def may_ask(self) -> bool:
+        """Whether the network may be used."""
+        return not (self.settings.offline or self.settings.skip_download)
+
+    def catalogue(self, package: str) -> Catalogue:
+        """All releases that this project can see: carried, its own, and those of a package on its mirrors."""
         from etfetch import shelf
 
-        return shelf.load(self.project.folder)
+        known = shelf.load(self.project.folder)
+        if self.may_ask and self.has_mirrors:
+            return self.servers().catalogue(package, known)
+        return known
 
-    def network(self) -> Network:
-        """How sources reach out from here; makes the cache's scratch folder."""
-        return Network(
+    @property
+    def has_mirrors(self) -> bool:
+        from etfetch import netconfig
+
+        return any(place.base for place in netconfig.access_of(self.project, self.options).places)
+
+    def servers(self) -> Servers:
+        """The servers of this command, opened once; makes the cache's scratch folder."""
+        if not self.opened:
+            self.opened.append(self._open_servers())
+        return self.opened[0]
+
+    def _open_servers(self) -> Servers:
+        from etfetch import netconfig
+        from etfetch.servers import Servers
+        from etfetch.sources import Network
+
+        access = netconfig.access_of(self.project, self.options)
+        network = Network(
             self.settings.connect_timeout,
             self.settings.read_timeout,
             self.settings.retries,
             self.project.folder,
             self.cache.scratch(),
+            access.credentials,
+            access.proxies,
+            access.certificates,
         )
+        return Servers(access.places, network, self.cache)
 
     def platforms_to_install(self, lock: Lock) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The locked platforms that are installed here, and those that this host cannot build."""
@@ -80,11 +114,20 @@ class Workspace:
         return uptodate.inputs_digest(str(self.project.folder), config.environment(), __version__, text)
 
 
-def open_workspace(options: Options) -> Workspace:
-    """Open the project that the options mean. `ConfigError` or `UsageError` when it makes no sense."""
+@contextmanager
+def open_workspace(options: Options) -> Iterator[Workspace]:
+    """Open the project that the options mean, and close its connections at the end.
+
+    `ConfigError` or `UsageError` when the options make no sense.
+    """
     settings = config.settings_of(options)
     project = config.find_project(options)
     destination = config.destination_of(project, options)
     installer.check_destination(project.folder, destination)
     cache = Cache(settings.cache_dir, settings.lock_timeout)
-    return Workspace(options, project, settings, destination, cache, Path.cwd())
+    workspace = Workspace(options, project, settings, destination, cache, Path.cwd())
+    try:
+        yield workspace
+    finally:
+        for servers in workspace.opened:
+            servers.close()

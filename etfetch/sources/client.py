@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from etfetch.credentials import without_credentials
 from etfetch.errors import NetworkError
 from etfetch.sources import Network, Stream
 from etfetch.sources.file import stream_file
@@ -16,7 +17,6 @@ from etfetch.sources.file import stream_file
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """What may stand on a client's command line as a name or a version: never an option."""
 
-_CREDENTIALS = re.compile(r"(://)[^/@\s]+@")
 _SHOWN_LINES = 5
 
 
@@ -60,8 +60,3 @@ def _run(source: str, command: Sequence[str], folder: Path) -> None:
             data=said[-_SHOWN_LINES:],
             hint="etfetch uses your client's own settings: check its registry, proxy and login",
         )
-
-
-def without_credentials(text: str) -> str:
-    """The text with the user and password of every URL left out."""
-    return _CREDENTIALS.sub(r"\1", text)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from etfetch.digest import CHUNK
-from etfetch.errors import NetworkError
+from etfetch.errors import MissingError, NetworkError
 from etfetch.sources import Network, Stream
 
 
@@ -32,6 +32,8 @@ def stream_file(path: Path) -> Iterator[Stream]:
     """The bytes of a local file as a stream; `NetworkError` when it cannot be opened."""
     try:
         reader = path.open("rb")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise MissingError(f"`{path}` is not there", hint="check the path in the manifest") from error
     except OSError as error:
         raise NetworkError(
             f"cannot read `{path}`: {error.strerror}", hint="check the path in the manifest"
