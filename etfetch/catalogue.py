@@ -125,7 +125,7 @@ def choose_release(
     specifier names one. `ResolutionError` with all known versions when none is left.
     """
     wanted = SpecifierSet(specifier)
-    named = {Version(one.version.removesuffix(".*")) for one in wanted}
+    named = _named(wanted)
     rejected = []
     for text in catalogue.versions(package):
         version = Version(text)
@@ -146,6 +146,20 @@ def choose_release(
     )
 
 
+def releases_of(catalogue: Catalogue, package: str, specifier: str) -> list[Manifest]:
+    """Every release that `specifier` admits, the highest first; pre-releases as in `choose_release`."""
+    wanted = SpecifierSet(specifier)
+    named = any(_is_prerelease(catalogue, package, one) for one in _named(wanted))
+    found = []
+    for text in catalogue.versions(package):
+        version = Version(text)
+        if wanted.contains(version, prereleases=True):
+            candidate = catalogue.manifest(package, text)
+            if named or not (version.is_prerelease or candidate.prerelease):
+                found.append(candidate)
+    return found or [choose_release(catalogue, package, specifier)[0]]
+
+
 def is_newer(version: str, than: str) -> bool:
     """Whether one version is higher than another, by PEP 440."""
     return Version(version) > Version(than)
@@ -158,6 +172,10 @@ def is_version(text: str) -> bool:
     except InvalidVersion:
         return False
     return True
+
+
+def _named(wanted: SpecifierSet) -> set[Version]:
+    return {Version(one.version.removesuffix(".*")) for one in wanted}
 
 
 def _is_prerelease(catalogue: Catalogue, package: str, version: Version) -> bool:

@@ -11,7 +11,9 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etfetch import __version__, lockfile, uptodate
@@ -37,6 +39,8 @@ ETFETCH_READ_TIMEOUT, ETFETCH_RETRIES, NO_COLOR, CI. Exit codes: 0 done, 2 usage
 _INVALID_CHOICE = re.compile(
     r"argument (?P<what>\S+): invalid choice: '(?P<word>.*)' \(choose from (?P<known>.*)\)"
 )
+
+_HIGHEST_PORT = 65535
 
 Command = Callable[[argparse.Namespace, Options, Console], int]
 
@@ -373,6 +377,61 @@ def _cache_clean(parsed: argparse.Namespace, options: Options, speaker: Console)
     return 0
 
 
+def _mirror_create(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import mirroring
+
+    folder = Path(parsed.folder)
+    with speaker.progress() as progress:
+        made = mirroring.create(options, folder, parsed.releases, parsed.lock, progress)
+    if speaker.as_json:
+        speaker.json({**asdict(made), "folder": str(made.folder)})
+        return 0
+    for release in made.releases:
+        speaker.detail(release)
+    speaker.say(
+        f"mirrored {counted(len(made.releases), 'release')} in `{folder}`: "
+        f"{counted(made.placed, 'archive')} added, {made.present} were there"
+    )
+    speaker.say(f"hint: try it with `etfetch serve {folder}`, or put the folder on any web server")
+    return 0
+
+
+def _mirror_verify(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import mirroring
+
+    found = mirroring.verify(Path(parsed.folder))
+    speaker.say(
+        f"{counted(found.releases, 'release')} and {counted(found.archives, 'archive')} "
+        f"({size(found.size)}) verified by digest"
+    )
+    return 0
+
+
+def _serve(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch import server
+
+    serving = server.serving(Path(parsed.folder), parsed.host, parsed.port, speaker.say)
+    host, port = serving.server_address[:2]
+    shown = f"[{host!s}]" if ":" in str(host) else str(host)
+    speaker.say(f"serving `{parsed.folder}` on http://{shown}:{port} (stop it with Ctrl-C)")
+    speaker.say(f"hint: ETFETCH_BASE_URL=http://{shown}:{port} etfetch install")
+    with serving, suppress(KeyboardInterrupt):
+        serving.serve_forever()
+    return 0
+
+
+def _urls(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import mirroring
+
+    needed = mirroring.urls(options)
+    if speaker.as_json:
+        speaker.json([asdict(one) for one in needed])
+        return 0
+    for one in needed:
+        speaker.data(one.urls[0] if one.urls else f"# on no server that may be asked: {one.name}")
+    return 0
+
+
 def _completion(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
     import shtab
 
@@ -402,6 +461,7 @@ def parser() -> argparse.ArgumentParser:
     _command(commands, "lock", _lock, "write etfetch.lock without installing", _lock_arguments)
     _add_project_commands(commands)
     _add_cache(commands)
+    _add_mirror(commands)
     doctor = _command(commands, "doctor", _doctor, "say what etfetch sees of this machine and project")
     _json_flag(doctor)
     completion = _command(commands, "completion", _completion, "print a shell's completion script")
@@ -518,6 +578,53 @@ def _add_cache(commands: argparse._SubParsersAction[_Parser]) -> None:
     _command(actions, "prune", _cache_prune, "remove unpacked trees and what was given up")
     _command(actions, "verify", _cache_verify, "hash everything and set aside what is damaged")
     _command(actions, "clean", _cache_clean, "remove everything")
+
+
+def _add_mirror(commands: argparse._SubParsersAction[_Parser]) -> None:
+    mirror = commands.add_parser(
+        "mirror", help="make and check a mirror", description="Make and check a mirror."
+    )
+    actions = mirror.add_subparsers(title="actions", metavar="ACTION", required=True)
+    create = _command(
+        actions, "create", _mirror_create, "put releases into a folder that any web server serves"
+    )
+    create.add_argument("folder", metavar="DIR", help="the mirror; what is there stays")
+    create.add_argument(
+        "releases",
+        nargs="*",
+        metavar="RELEASE",
+        help="every version that this admits: `executorch>=1.4`, `react-native-executorch`",
+    )
+    create.add_argument(
+        "--lock", nargs="?", const="", metavar="FILE", help="what a lock needs (default: the project's)"
+    )
+    create.add_argument("--platform", action="append", metavar="P", help="only for P, again for more")
+    create.add_argument("--variant", choices=VARIANTS, help="only this variant")
+    create.add_argument("--jobs", type=_positive, metavar="N", help="downloads at once [ETFETCH_JOBS]")
+    _base_url_flag(create)
+    _json_flag(create)
+    verify = _command(
+        actions, "verify", _mirror_verify, "read every file of a mirror and compare the digests"
+    )
+    verify.add_argument("folder", metavar="DIR")
+    serve = _command(commands, "serve", _serve, "serve a mirror on this machine, for development")
+    serve.add_argument("folder", metavar="DIR")
+    serve.add_argument(
+        "--port", type=_port, default=8000, metavar="N", help="default: 8000; 0 takes a free one"
+    )
+    serve.add_argument(
+        "--host", default="127.0.0.1", help="default: 127.0.0.1, so that only this machine sees it"
+    )
+    urls = _command(commands, "urls", _urls, "print where what the lock needs is, for other download tools")
+    urls.add_argument("--platform", action="append", metavar="P", help="only for P, again for more")
+    _base_url_flag(urls)
+    _json_flag(urls)
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or int(text) > _HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a port")
+    return int(text)
 
 
 def _positive(text: str) -> int:

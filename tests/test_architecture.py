@@ -23,7 +23,18 @@ FOUNDATION = {
     "toml",
     "credentials",
 }
-RULES = {"manifest", "request", "catalogue", "resolve", "lockfile", "record", "plan", "edit", "mirrors"}
+RULES = {
+    "manifest",
+    "request",
+    "catalogue",
+    "resolve",
+    "lockfile",
+    "record",
+    "plan",
+    "edit",
+    "mirrors",
+    "mirror_page",
+}
 SHORT_CUT = {"uptodate"}
 EDGE = {
     "config",
@@ -31,6 +42,8 @@ EDGE = {
     "shelf",
     "servers",
     "partial",
+    "mirror_folder",
+    "server",
     "cache",
     "archive",
     "installer",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from etfetch import installer, lockfile, plan
 from etfetch.config import Options
-from etfetch.errors import ArchiveError, CacheVanishedError, IntegrityError, OfflineError
+from etfetch.errors import ArchiveError, CacheVanishedError, IntegrityError
 from etfetch.installer import Applied, Survey
 from etfetch.lockfile import Lock, LockedArtifact
 from etfetch.operations import locking
@@ -155,15 +155,10 @@ def _is_settled(answer: locking.Answer, seen: Survey, todo: Plan, missing: Seque
 
 def _missing(workspace: Workspace, todo: Plan) -> tuple[LockedArtifact, ...]:
     """What cannot be fetched because the network may not be used: an error, unless skipping is wanted."""
-    settings = workspace.settings
-    if settings.skip_download:
+    if workspace.settings.skip_download:
         return todo.fetch
-    if settings.offline and todo.fetch:
-        raise OfflineError(
-            "the network may not be used, and the cache does not hold everything",
-            data=[f"{artifact.name} (sha256 {artifact.sha256})" for artifact in todo.fetch],
-            hint="run `etfetch install` once with the network, or set `ETFETCH_CACHE_DIR` to a filled cache",
-        )
+    if todo.fetch:
+        workspace.refuse_offline(todo.fetch)
     return ()
 
 

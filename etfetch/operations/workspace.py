@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from etfetch import __version__, config, installer, lockfile, uptodate
 from etfetch.cache import Cache
 from etfetch.config import Options, Project
-from etfetch.lockfile import Lock
+from etfetch.errors import OfflineError
+from etfetch.lockfile import Lock, LockedArtifact
 from etfetch.platforms import can_build
 from etfetch.request import Settings
 
@@ -51,6 +52,15 @@ class Workspace:
     def may_ask(self) -> bool:
         """Whether the network may be used."""
         return not (self.settings.offline or self.settings.skip_download)
+
+    def refuse_offline(self, absent: Sequence[LockedArtifact]) -> None:
+        """`OfflineError` with what is missing, if the network may not be used."""
+        if not self.may_ask:
+            raise OfflineError(
+                "the network may not be used, and the cache does not hold everything",
+                data=[f"{artifact.name} (sha256 {artifact.sha256})" for artifact in absent],
+                hint="run the command once with the network, or set `ETFETCH_CACHE_DIR` to a filled cache",
+            )
 
     def catalogue(self, package: str) -> Catalogue:
         """All releases that this project can see: carried, its own, and those of a package on its mirrors."""
