@@ -37,6 +37,9 @@ _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This folder holds a cache of etfetch. See https://bford.info/cachedir/\n"
 )
+LAYOUT = "v1"
+"""The version of the folders below, and their name."""
+
 ABANDONED_AFTER = 24 * 3600
 """Seconds after which an unfinished download or tree cannot belong to a running install."""
 
@@ -49,12 +52,26 @@ class Usage:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """What to remove: everything but `keep` if `only_kept`, else what the other limits say.
+
+    `keep` are names of entries: digests of archives and keys of trees. `older_than` is in seconds since
+    the last use, `max_size` in bytes of all archives and trees.
+    """
+
+    keep: frozenset[str] = frozenset()
+    only_kept: bool = False
+    older_than: float | None = None
+    max_size: int | None = None
+
+
 class Cache:
     """One cache folder. Its folders are made when first written to, so reading leaves no trace."""
 
     def __init__(self, root: Path, lock_timeout: float = 600.0) -> None:
         self.root = root
-        self._base = root / "v1"
+        self._base = root / LAYOUT
         self._lock_timeout = lock_timeout
         self._seen: dict[str, tuple[TreeFile, ...]] = {}
 
@@ -94,6 +111,11 @@ class Cache:
     def blob_is_sound(self, sha256: str) -> bool:
         """Hash an archive again; a wrong one is set aside."""
         return self._is_sound(self.blob(sha256))
+
+    def use_blob(self, sha256: str) -> None:
+        """Say that an archive is being used: what was used lately is pruned last."""
+        with suppress(OSError):
+            os.utime(self.blob(sha256))
 
     def drop_blob(self, sha256: str) -> None:
         """Forget an archive that turned out to be of no use."""
@@ -236,19 +258,42 @@ class Cache:
         trees = [path for path in self._trees() if not self._tree_is_sound(path)]
         return [str(path.relative_to(self.root)) for path in (*blobs, *trees)]
 
-    def prune(self) -> Usage:
-        """Remove what can be made again or was given up: trees, damaged entries, abandoned downloads.
+    def prune(self, rule: Prune | None = None) -> Usage:
+        """Remove what can be made again or was given up, and what `rule` says.
 
-        Archives stay. A tree that a running install is about to read is safe: it is younger than
-        `ABANDONED_AFTER` seconds.
+        Without a rule: trees that were not used for a day, damaged entries, abandoned downloads; no archive.
+        A running install that misses what it was about to use fetches it again.
         """
-        trees = [path for path in self._trees() if _is_old(path)]
-        return _remove([*trees, *self._abandoned(), *self._damaged()])
+        self.forget()
+        rubbish = [*self._abandoned(), *self._damaged()]
+        if rule is None:
+            return self._remove([*(path for path in self._trees() if _is_old(path)), *rubbish])
+        return self._remove([*self._condemned(rule), *rubbish])
+
+    def _condemned(self, rule: Prune) -> list[Path]:
+        """The archives and trees that a rule ends, least lately used first."""
+        entries = sorted((_used(path), path) for path in (*self._blobs(), *self._trees()))
+        free = [(used, path) for used, path in entries if path.name not in rule.keep]
+        if rule.only_kept:
+            return [path for _, path in free]
+        before = time.time() - rule.older_than if rule.older_than is not None else 0.0
+        old = [path for used, path in free if used < before]
+        if rule.max_size is None:
+            return old
+        # The oldest come first, so what is too old is a beginning of what has to go.
+        total = sum(_size(path) for _, path in entries)
+        gone = []
+        for number, (_, path) in enumerate(free):
+            if number >= len(old) and total <= rule.max_size:
+                break
+            gone.append(path)
+            total -= _size(path)
+        return gone
 
     def clean(self) -> Usage:
         """Remove everything but what running installs hold: lock files and young partial files."""
         self.forget()
-        return _remove([*self._blobs(), *self._trees(), *self._abandoned(), *self._damaged()])
+        return self._remove([*self._blobs(), *self._trees(), *self._abandoned(), *self._damaged()])
 
     def forget(self) -> None:
         """Look at the disk again, whatever was seen there before."""
@@ -269,8 +314,31 @@ class Cache:
         self._set_aside(folder)
         return False
 
+    def _remove(self, entries: list[Path]) -> Usage:
+        """Remove entries; gives what went."""
+        count = total = 0
+        for entry in entries:
+            size = _size(entry)
+            if self._remove_one(entry):
+                count, total = count + 1, total + size
+        return Usage(count, total)
+
+    def _remove_one(self, entry: Path) -> bool:
+        if entry.is_symlink() or not entry.is_dir():
+            entry.unlink(missing_ok=True)
+            return True
+        # Away first, in one step: half a tree must not be found under its name.
+        aside = self.scratch() / durable.unique_name("gone")
+        try:
+            durable.replace(entry, aside)
+        except OSError:
+            # Somebody else has it, or (on Windows) reads from it.
+            return False
+        shutil.rmtree(aside, ignore_errors=True)
+        return True
+
     def _blobs(self) -> list[Path]:
-        return sorted((self._base / "blobs" / "sha256").glob("*/*"))
+        return _below(self._base / "blobs" / "sha256")
 
     def _abandoned(self) -> list[Path]:
         return [path for path in _entries(self._base / "partial") if _is_old(path)]
@@ -279,7 +347,7 @@ class Cache:
         return _entries(self._base / "damaged")
 
     def _trees(self) -> list[Path]:
-        return sorted((self._base / "trees" / "sha256").glob("*/*"))
+        return _below(self._base / "trees" / "sha256")
 
     def _tree_folder(self, key: str) -> Path:
         return self._base / "trees" / "sha256" / key[:2] / key
@@ -352,7 +420,24 @@ def _has_size(path: str, file: TreeFile) -> bool:
 
 
 def _entries(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []
+    """What stands in a folder; nothing in one that is a link, or below one."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return sorted(folder.iterdir())
+
+
+def _below(folder: Path) -> list[Path]:
+    """The entries two levels below a folder, never through a link."""
+    if folder.parent.is_symlink():
+        return []
+    return [entry for middle in _entries(folder) for entry in _entries(middle)]
+
+
+def _used(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _usage(entries: Iterable[Path]) -> Usage:
@@ -364,19 +449,12 @@ def _usage(entries: Iterable[Path]) -> Usage:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file or of all files below a folder; symlinks are not followed."""
-    if path.is_symlink() or not path.is_dir():
-        return path.lstat().st_size
-    return sum(
-        os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(path) for name in names
-    )
-
-
-def _remove(entries: list[Path]) -> Usage:
-    total = _usage(entries)
-    for entry in entries:
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry, ignore_errors=True)
-        else:
-            entry.unlink(missing_ok=True)
+    """Bytes of a file or of all files below a folder; symlinks are not followed, and what goes is 0."""
+    total = 0
+    with suppress(FileNotFoundError):
+        if path.is_symlink() or not path.is_dir():
+            return path.lstat().st_size
+        for folder, _, names in os.walk(path):
+            for name in names:
+                total += os.lstat(os.path.join(folder, name)).st_size
     return total

@@ -41,6 +41,7 @@ _INVALID_CHOICE = re.compile(
 )
 
 _HIGHEST_PORT = 65535
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 Command = Callable[[argparse.Namespace, Options, Console], int]
 
@@ -363,9 +364,18 @@ def _cache_verify(parsed: argparse.Namespace, options: Options, speaker: Console
 def _cache_prune(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
     from etfetch.operations import caring
 
-    removed = caring.open_cache(options).prune()
-    entries = counted(removed.entries, "old or damaged entry", "old or damaged entries")
+    limits = caring.Limits(tuple(parsed.keep_lock or ()), parsed.older_than, parsed.max_size, parsed.ci)
+    removed = caring.prune_cache(options, limits)
+    what = "old or damaged " if limits == caring.Limits() else ""
+    entries = counted(removed.entries, f"{what}entry", f"{what}entries")
     speaker.say(f"removed {entries}, {size(removed.bytes)}")
+    return 0
+
+
+def _cache_key(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import caring
+
+    speaker.data(caring.cache_key(options))
     return 0
 
 
@@ -374,6 +384,25 @@ def _cache_clean(parsed: argparse.Namespace, options: Options, speaker: Console)
 
     removed = caring.open_cache(options).clean()
     speaker.say(f"removed everything: {size(removed.bytes)}")
+    return 0
+
+
+def _bundle_create(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import bundling
+
+    with speaker.progress() as progress:
+        made = bundling.create(options, Path(parsed.file), progress)
+    speaker.say(f"bundled {counted(made.archives, 'archive')} in `{made.path}` ({size(made.size)})")
+    speaker.say(f"hint: there, run `etfetch bundle restore {made.path.name}` and `etfetch install --offline`")
+    return 0
+
+
+def _bundle_restore(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import bundling
+
+    found = bundling.restore(options, Path(parsed.file))
+    speaker.say(f"restored {counted(found.archives, 'archive')} into the cache, each verified by digest")
+    speaker.say("hint: run `etfetch install --offline`")
     return 0
 
 
@@ -462,6 +491,7 @@ def parser() -> argparse.ArgumentParser:
     _add_project_commands(commands)
     _add_cache(commands)
     _add_mirror(commands)
+    _add_bundle(commands)
     doctor = _command(commands, "doctor", _doctor, "say what etfetch sees of this machine and project")
     _json_flag(doctor)
     completion = _command(commands, "completion", _completion, "print a shell's completion script")
@@ -575,7 +605,21 @@ def _add_cache(commands: argparse._SubParsersAction[_Parser]) -> None:
     actions = cache.add_subparsers(title="actions", metavar="ACTION", required=True)
     _command(actions, "dir", _cache_dir, "print where the cache is")
     _json_flag(_command(actions, "info", _cache_info, "say what the cache holds"))
-    _command(actions, "prune", _cache_prune, "remove unpacked trees and what was given up")
+    prune = _command(actions, "prune", _cache_prune, "remove what can be made again, or what the limits say")
+    prune.add_argument(
+        "--keep-lock",
+        action="append",
+        metavar="FILE",
+        help="what this lock needs stays, again for more; without a limit everything else goes",
+    )
+    prune.add_argument(
+        "--older-than", type=_age, metavar="AGE", help="what was not used for `30d` (s, m, h, d, w)"
+    )
+    prune.add_argument("--max-size", type=_bytes, metavar="SIZE", help="the least used, until `5GB` are left")
+    prune.add_argument("--ci", action="store_true", help="all but the archives that the project's lock needs")
+    _command(
+        actions, "key", _cache_key, "print a key for a CI cache: it changes with what the lock needs here"
+    )
     _command(actions, "verify", _cache_verify, "hash everything and set aside what is damaged")
     _command(actions, "clean", _cache_clean, "remove everything")
 
@@ -619,6 +663,37 @@ def _add_mirror(commands: argparse._SubParsersAction[_Parser]) -> None:
     urls.add_argument("--platform", action="append", metavar="P", help="only for P, again for more")
     _base_url_flag(urls)
     _json_flag(urls)
+
+
+def _add_bundle(commands: argparse._SubParsersAction[_Parser]) -> None:
+    bundle = commands.add_parser(
+        "bundle", help="carry archives over an air gap", description="Carry archives over an air gap."
+    )
+    actions = bundle.add_subparsers(title="actions", metavar="ACTION", required=True)
+    create = _command(actions, "create", _bundle_create, "put every archive of the lock into one file")
+    create.add_argument("file", metavar="FILE")
+    create.add_argument("--platform", action="append", metavar="P", help="only for P, again for more")
+    create.add_argument("--offline", action="store_true", help="from the cache only [ETFETCH_OFFLINE]")
+    _base_url_flag(create)
+    restore = _command(actions, "restore", _bundle_restore, "put a bundle's archives into the cache")
+    restore.add_argument("file", metavar="FILE")
+
+
+def _age(text: str) -> float:
+    """`30d`, `12h`: seconds."""
+    found = re.fullmatch(r"(\d+)([smhdw])", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"`{text}` is not an age: write `30d`, `12h` or `2w`")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def _bytes(text: str) -> int:
+    """`5GB`, `512MiB`, `0`: bytes."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKMGT]?)(i?)[bB]?", text)
+    if not found or (found[3] and not found[2]):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a size: write `5GB` or `512MiB`")
+    power = "KMGT".find(found[2].upper() or "x") + 1
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** power)
 
 
 def _port(text: str) -> int:

@@ -139,6 +139,12 @@ def installs_all(options: Options) -> bool:
     return ALL in _platform_words(options)
 
 
+def named_platforms(options: Options) -> tuple[str, ...]:
+    """The platforms that `--platform` names, whatever the project says; none and `all` mean every one."""
+    named = _checked_platforms(options.platforms)
+    return () if ALL in options.platforms else named
+
+
 def destination_of(project: Project, options: Options) -> Path:
     """The folder to install into. A project file can only name one below the project."""
     if options.destination is not None:
@@ -329,20 +335,24 @@ def _from_requirement(text: str) -> Request:
 
 
 def _with_options(request: Request, options: Options) -> Request:
-    words = [word for word in _platform_words(options) if word != ALL]
-    for word in words:
-        if word not in PLATFORMS:
-            raise UsageError(
-                f"no platform `{word}`{did_you_mean(word, PLATFORMS)}",
-                data=[f"platforms: {', '.join(PLATFORMS)}"],
-            )
-    platforms = _unique(words) or request.platforms or _host_platforms()
+    platforms = _checked_platforms(_platform_words(options)) or request.platforms or _host_platforms()
     return replace(
         request,
         platforms=platforms,
         variant=options.variant or request.variant,
         features=_unique((*request.features, *options.features)),
     )
+
+
+def _checked_platforms(words: Sequence[str]) -> tuple[str, ...]:
+    words = [word for word in words if word != ALL]
+    for word in words:
+        if word not in PLATFORMS:
+            raise UsageError(
+                f"no platform `{word}`{did_you_mean(word, PLATFORMS)}",
+                data=[f"platforms: {', '.join(PLATFORMS)}"],
+            )
+    return _unique(words)
 
 
 def _platform_words(options: Options) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ EDGE = {
     "partial",
     "mirror_folder",
     "server",
+    "bundle",
     "cache",
     "archive",
     "installer",
@@ -63,6 +64,7 @@ EDGE_TO_EDGE = {
     ("servers", "sources"),
     ("sources", "partial"),
     ("cache", "partial"),
+    ("bundle", "archive"),  # a bundle is read as every archive is
     ("netconfig", "config"),
     ("netconfig", "sources"),  # the values it makes
     ("archive", "plan"),
@@ -74,7 +76,7 @@ ONLY_IN = {
     "subprocess": {"sources/client.py"},
     "tomlkit": {"edit.py"},
     "filelock": {"cache.py"},
-    "tarfile": {"archive.py"},
+    "tarfile": {"archive.py", "bundle.py"},
     "zipfile": {"archive.py"},
     "argparse": {"cli.py"},
     "platformdirs": {"config.py", "netconfig.py"},

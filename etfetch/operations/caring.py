@@ -8,11 +8,15 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from etfetch import __version__, config, installer
-from etfetch.cache import Cache, Usage
+from etfetch import __version__, config, digest, installer, lockfile, plan
+from etfetch.cache import LAYOUT, Cache, Prune, Usage
 from etfetch.config import Options
-from etfetch.errors import EtfetchError, IntegrityError
+from etfetch.errors import EtfetchError, IntegrityError, UsageError
+from etfetch.lockfile import Lock
+from etfetch.operations import locking
 from etfetch.operations.workspace import Workspace, open_workspace
+
+_KEY_DIGITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,61 @@ def verify_cache(options: Options) -> dict[str, Usage]:
             hint="run `etfetch install`, which fetches again what it needs",
         )
     return cache.usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What `cache prune` was told: locks to keep for, an age in seconds, a size in bytes, and `--ci`."""
+
+    locks: tuple[str, ...] = ()
+    older_than: float | None = None
+    max_size: int | None = None
+    ci: bool = False
+
+
+def prune_cache(options: Options, limits: Limits) -> Usage:
+    """`etfetch cache prune`: without limits what can be made again, else what the limits say.
+
+    What a lock needs stays. Locks alone, and `ci`, mean that everything else goes; `ci` keeps the archives of
+    the project's lock and drops unpacked trees, which are made again from them.
+    """
+    cache = open_cache(options)
+    if limits == Limits():
+        return cache.prune()
+    locks = [_lock_file(Path(file)) for file in limits.locks]
+    if limits.ci:
+        with open_workspace(options) as workspace:
+            locks.append(locking.there(workspace))
+    blobs = {artifact.sha256 for lock in locks for artifact in lock.artifacts}
+    trees = {part.tree: part.artifact.sha256 for lock in locks for part in plan.wanted_parts(lock)}
+    needless = {tree for tree, sha256 in trees.items() if limits.ci and cache.has_blob(sha256)}
+    return cache.prune(
+        Prune(
+            keep=frozenset(blobs | (set(trees) - needless)),
+            only_kept=limits.ci or (limits.older_than is None and limits.max_size is None),
+            older_than=limits.older_than,
+            max_size=limits.max_size,
+        )
+    )
+
+
+def cache_key(options: Options) -> str:
+    """`etfetch cache key`: a name for what the cache must hold for this project on this host.
+
+    It changes when the archives that the lock needs here change, or the cache's layout; nothing else counts.
+    """
+    with open_workspace(options) as workspace:
+        lock = locking.there(workspace)
+        platforms, _ = workspace.platforms_to_install(lock)
+        needed = sorted({a.sha256 for a in lock.for_platforms(platforms).artifacts})
+    return f"etfetch-{LAYOUT}-{digest.of_bytes(' '.join(needed).encode())[:_KEY_DIGITS]}"
+
+
+def _lock_file(path: Path) -> Lock:
+    try:
+        return lockfile.parse(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no lock `{path}`", hint="name an `etfetch.lock`") from error
 
 
 def doctor(options: Options) -> list[Finding]:

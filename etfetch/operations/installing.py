@@ -222,6 +222,7 @@ def _unpack(
     is set aside and fetched again.
     """
     cache = workspace.cache
+    cache.use_blob(artifact.sha256)
     if all(cache.tree(p.tree) is not None for p in parts):
         return
     with cache.lock(f"{artifact.sha256}.trees"):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from etfetch import config, installer, lockfile
 from etfetch.errors import LockOutdatedError, OfflineError
-from etfetch.lockfile import Lock
+from etfetch.lockfile import Lock, LockedArtifact
 from etfetch.manifest import Artifact, Manifest
 from etfetch.mirrors import Wanted
 from etfetch.operations.workspace import Workspace, open_workspace
+from etfetch.progress import Progress
 from etfetch.request import Origin, Request
 
 if TYPE_CHECKING:
@@ -153,6 +155,29 @@ def ask_sidecar(workspace: Workspace, release: Manifest, artifact: Artifact, sid
 
     wanted = Wanted(release.package, release.version, artifact.name, artifact.source)
     return fetch.fetch_sidecar(wanted, sidecar, workspace.servers())
+
+
+def there(workspace: Workspace) -> Lock:
+    """The lock that is there; `LockOutdatedError` if there is none."""
+    found = workspace.read_lock()
+    if found is None:
+        raise _missing(workspace)
+    return found
+
+
+def bring(workspace: Workspace, lock: Lock, artifacts: Sequence[LockedArtifact], progress: Progress) -> None:
+    """Have all archives in the cache, sound; what is not there is fetched, if that is allowed."""
+    cache = workspace.cache
+    absent = [
+        a for a in artifacts if not (cache.has_blob(a.sha256, a.size) and cache.blob_is_sound(a.sha256))
+    ]
+    if not absent:
+        return
+    workspace.refuse_offline(absent)
+    from etfetch import fetch
+
+    release = fetch.Release(lock.request.package, lock.release)
+    fetch.fetch_all(absent, release, cache, workspace.servers(), progress, workspace.settings.jobs)
 
 
 def _missing(workspace: Workspace) -> LockOutdatedError:

@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from etfetch import fetch, lockfile
+from etfetch import config, fetch, lockfile
 from etfetch.catalogue import Catalogue, releases_of
 from etfetch.config import Options
 from etfetch.errors import (
     IntegrityError,
-    LockOutdatedError,
     ResolutionError,
     UsageError,
-    did_you_mean,
 )
 from etfetch.lockfile import Lock, LockedArtifact
 from etfetch.manifest import Artifact, Manifest
 from etfetch.mirror_folder import SIDECAR, MirrorFolder, Verified
 from etfetch.operations import locking
 from etfetch.operations.workspace import Workspace, open_workspace
-from etfetch.platforms import ALL, ANY, PLATFORMS
+from etfetch.platforms import ANY
 from etfetch.progress import Progress
 from etfetch.request import parse_requirement
 
@@ -64,7 +62,7 @@ def create(
     mirror = MirrorFolder(folder)
     with open_workspace(replace(options, platforms=())) as workspace:
         if lock is not None:
-            releases = [_of_lock(workspace, _read_lock(workspace, lock), options.platforms)]
+            releases = [_of_lock(workspace, _read_lock(workspace, lock), options)]
         else:
             releases = [
                 _whole(workspace, manifest, options)
@@ -111,7 +109,7 @@ def urls(options: Options) -> list[Needed]:
     """`etfetch urls`: what the project's lock needs, for the platforms that are named, or for all."""
     with open_workspace(replace(options, platforms=())) as workspace:
         lock = _read_lock(workspace, "")
-        wanted = lock.for_platforms(_chosen(options.platforms) or lock.request.platforms)
+        wanted = lock.for_platforms(config.named_platforms(options) or lock.request.platforms)
         release = fetch.Release(lock.request.package, lock.release)
         servers = workspace.servers()
         return [
@@ -127,17 +125,10 @@ def _read_lock(workspace: Workspace, file: str) -> Lock:
             return lockfile.parse(path.read_text(encoding="utf-8"), file)
         except FileNotFoundError as error:
             raise UsageError(f"there is no lock `{file}`") from error
-    lock = workspace.read_lock()
-    if lock is None:
-        raise LockOutdatedError(
-            "there is no `etfetch.lock` here",
-            data=[f"looked in {workspace.project.folder}"],
-            hint="run `etfetch lock`, which writes it",
-        )
-    return lock
+    return locking.there(workspace)
 
 
-def _of_lock(workspace: Workspace, lock: Lock, platforms: Sequence[str]) -> _Release:
+def _of_lock(workspace: Workspace, lock: Lock, options: Options) -> _Release:
     package, version = lock.request.package, lock.release
     catalogue = workspace.catalogue(package)
     if version not in catalogue.texts.get(package, {}):
@@ -145,7 +136,7 @@ def _of_lock(workspace: Workspace, lock: Lock, platforms: Sequence[str]) -> _Rel
             f"{package} {version}, which the lock names, is in no catalogue",
             hint="upgrade etfetch, or name the mirror that has its manifest: `--base-url`",
         )
-    wanted = lock.for_platforms(_chosen(platforms) or lock.request.platforms)
+    wanted = lock.for_platforms(config.named_platforms(options) or lock.request.platforms)
     return _Release(catalogue.manifest(package, version), wanted.artifacts)
 
 
@@ -162,24 +153,13 @@ def _admitted(workspace: Workspace, text: str) -> list[Manifest]:
 
 
 def _whole(workspace: Workspace, manifest: Manifest, options: Options) -> _Release:
-    platforms = _chosen(options.platforms)
+    platforms = config.named_platforms(options)
     wanted = [
         artifact
         for artifact in manifest.artifacts
         if _has(artifact, platforms) and options.variant in {None, artifact.variant or options.variant}
     ]
     return _Release(manifest, tuple(_pinned(workspace, manifest, artifact) for artifact in wanted))
-
-
-def _chosen(words: Sequence[str]) -> tuple[str, ...]:
-    """The platforms of `--platform`; none and `all` mean every one."""
-    for word in words:
-        if word not in (*PLATFORMS, ALL):
-            raise UsageError(
-                f"no platform `{word}`{did_you_mean(word, PLATFORMS)}",
-                data=[f"platforms: {', '.join(PLATFORMS)}"],
-            )
-    return () if ALL in words else tuple(words)
 
 
 def _has(artifact: Artifact, platforms: Sequence[str]) -> bool:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from etfetch import config, installer, lockfile, resolve
 from etfetch.catalogue import choose_release, is_newer
 from etfetch.config import Options
-from etfetch.errors import LockOutdatedError, ResolutionError, TreeError, did_you_mean
+from etfetch.errors import ResolutionError, TreeError, did_you_mean
 from etfetch.lockfile import Lock
 from etfetch.operations import locking
-from etfetch.operations.workspace import Workspace, open_workspace
+from etfetch.operations.workspace import open_workspace
 from etfetch.record import Record
 from etfetch.resolve import Choice, Resolution
 
@@ -30,7 +30,7 @@ class Row:
 def listing(options: Options) -> list[Row]:
     """`etfetch list`: what the lock holds, with what of it is on this disk."""
     with open_workspace(options) as workspace:
-        lock = _lock_of(workspace)
+        lock = locking.there(workspace)
         seen = installer.read_record(workspace.destination)
         return [
             _row(lock, seen, component.name, platform)
@@ -105,23 +105,12 @@ class Outdated:
 def outdated(options: Options) -> Outdated:
     """`etfetch outdated`: compare the lock with the catalogue. Pre-releases count only if asked for."""
     with open_workspace(options) as workspace:
-        lock = _lock_of(workspace)
+        lock = locking.there(workspace)
         package = lock.request.package
         catalogue = workspace.catalogue(package)
         wanted, _ = choose_release(catalogue, package, lock.request.version)
         latest, _ = choose_release(catalogue, package, "")
         return Outdated(package, lock.release, wanted.version, latest.version)
-
-
-def _lock_of(workspace: Workspace) -> Lock:
-    lock = workspace.read_lock()
-    if lock is None:
-        raise LockOutdatedError(
-            "there is no `etfetch.lock` here",
-            data=[f"looked in {workspace.project.folder}"],
-            hint="run `etfetch install`, which writes it",
-        )
-    return lock
 
 
 def _row(lock: Lock, seen: Record, component: str, platform: str) -> Row:
