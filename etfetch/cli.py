@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 from etfetch import __version__, lockfile, uptodate
 from etfetch.config import Options, settings_of
 from etfetch.console import Console, counted, size
-from etfetch.errors import EtfetchError, FilesystemError, UsageError, did_you_mean
+from etfetch.errors import EtfetchError, FilesystemError, NetworkError, UsageError, did_you_mean
 from etfetch.platforms import ALL, PLATFORMS, VARIANTS
 from etfetch.request import LINK_MODES
 
 if TYPE_CHECKING:
+    from etfetch.operations.caring import Finding
     from etfetch.operations.editing import Edited
     from etfetch.operations.installing import Report
 
@@ -157,7 +158,7 @@ def _install_json(report: Report) -> dict[str, object]:
             "removed": report.removed,
             "unchanged": report.unchanged,
         },
-        "missing": [a.name for a in report.missing],
+        "missing": list(report.missing),
         "notices": list(report.notices),
         **({"dry_run": True} if report.dry_run else {}),
     }
@@ -168,8 +169,8 @@ def _tell_install(report: Report, speaker: Console) -> None:
         speaker.detail(f"using `{os.path.relpath(report.project_file)}`")
     for notice in report.notices:
         speaker.say(f"note: {notice}")
-    for artifact in report.missing:
-        speaker.warn(f"`{artifact.name}` is not in the cache and was not downloaded")
+    for name in report.missing:
+        speaker.warn(f"`{name}` is not in the cache and was not downloaded")
     name = f"{report.lock.request.package} {report.lock.release}"
     if report.wrote_lock:
         speaker.say(f"wrote `{lockfile.NAME}`")
@@ -322,12 +323,24 @@ def _doctor(parsed: argparse.Namespace, options: Options, speaker: Console) -> i
     from etfetch.operations import caring
 
     findings = caring.doctor(options)
+    network = _reached(options) if parsed.network else []
     if speaker.as_json:
-        speaker.json([asdict(finding) for finding in findings])
+        speaker.json([asdict(finding) for finding in (*findings, *network)])
     else:
-        rows = [("ok" if f.ok else "PROBLEM", f.label, f.detail) for f in findings]
+        rows = [("ok" if f.ok else "PROBLEM", f.label, f.detail) for f in (*findings, *network)]
         speaker.table(("", "what", "found"), rows)
-    return 0 if all(finding.ok for finding in findings) else 2
+    if not all(finding.ok for finding in findings):
+        return 2
+    return 0 if all(finding.ok for finding in network) else NetworkError.code
+
+
+def _reached(options: Options) -> list[Finding]:
+    from etfetch.operations import caring, reaching
+
+    return [
+        caring.Finding(f"host {one.host}", f"{one.purpose}: {one.answer}", one.ok)
+        for one in reaching.hosts(options)
+    ]
 
 
 def _cache_dir(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
@@ -493,6 +506,10 @@ def parser() -> argparse.ArgumentParser:
     _add_mirror(commands)
     _add_bundle(commands)
     doctor = _command(commands, "doctor", _doctor, "say what etfetch sees of this machine and project")
+    doctor.add_argument(
+        "--network", action="store_true", help="also ask each host that an allow-list needs (exit 5)"
+    )
+    _base_url_flag(doctor)
     _json_flag(doctor)
     completion = _command(commands, "completion", _completion, "print a shell's completion script")
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh", "fish"))

@@ -106,6 +106,42 @@ def test_skip_download_with_a_partly_filled_cache(world: World) -> None:
     assert world.run("verify").code == 10
 
 
+SLOW = REQUEST.replace('["fast"]', '["slow"]')
+
+
+def test_skip_download_where_even_a_digest_would_have_to_be_asked_for(world: World) -> None:
+    """No network at all, and no error: what the cache holds is installed, and no lock is made of the rest."""
+    world.write(REQUEST.replace('backends = ["fast"]', "backends = []"))
+    world.ok("install")
+    shutil.rmtree(world.destination)
+    world.lock.unlink()
+    world.server.requests.clear()
+    world.write(SLOW)
+    world.setenv(ETFETCH_SKIP_DOWNLOAD="1")
+    for written in (6, 0):
+        ran = world.ok("install", "--json")
+        assert ran.json["status"] == "skipped"
+        assert ran.json["missing"] == ["backend_slow-linux-x86_64.tar.gz"]
+        assert ran.json["files"]["written"] <= written
+        assert not world.lock.exists()
+    assert "demo/linux-x86_64/lib/libruntime.a" in world.files()
+    assert world.server.requests == []
+    assert world.run("verify").code == 10
+    assert world.run("lock").code == 6
+    world.setenv(ETFETCH_SKIP_DOWNLOAD="0")
+    world.ok("install")
+    world.ok("verify", "--deep")
+
+
+def test_skip_download_with_nothing_at_all(world: World) -> None:
+    world.write(SLOW)
+    world.setenv(ETFETCH_SKIP_DOWNLOAD="1")
+    ran = world.ok("install")
+    assert "warning: `backend_slow-linux-x86_64.tar.gz` is not in the cache and was not downloaded" in ran.err
+    assert not world.lock.exists()
+    assert world.server.requests == []
+
+
 def test_dropping_a_backend_removes_exactly_its_files(world: World) -> None:
     world.write()
     world.ok("install")

@@ -43,7 +43,10 @@ class Obtained:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an install did, or with `dry_run` would do. `status` is installed, unchanged or skipped."""
+    """What an install did, or with `dry_run` would do. `status` is installed, unchanged or skipped.
+
+    `missing` names the archives that were not downloaded because they were not to be.
+    """
 
     status: str
     lock: Lock
@@ -55,7 +58,7 @@ class Report:
     written: int = 0
     removed: int = 0
     unchanged: int = 0
-    missing: tuple[LockedArtifact, ...] = ()
+    missing: tuple[str, ...] = ()
     wrote_lock: bool = False
     notices: tuple[str, ...] = ()
     dry_run: bool = False
@@ -86,19 +89,25 @@ def _run(workspace: Workspace, mode: Mode, progress: Progress) -> Report:
         artifacts=_obtained(workspace, todo, {}),
         plan=todo,
         unchanged=len(seen.record.files),
-        missing=missing,
+        missing=(*answer.undigested, *(artifact.name for artifact in missing)),
         notices=(*answer.notices, *_left_out(left_out)),
         dry_run=mode.dry_run,
     )
-    if mode.dry_run or (missing and todo.remove) or _is_settled(answer, seen, todo, missing):
+    incomplete = bool(report.missing)
+    if mode.dry_run or (incomplete and todo.remove) or _is_settled(answer, seen, todo, incomplete=incomplete):
         return report
     if not (mode.force or seen.interrupted):
         # Said before anything is fetched; whatever else is in the way shows once it is unpacked.
         installer.refuse(installer.edited_files(seen))
-    origins, applied = _carry_out(workspace, answer.lock, wanted, todo, mode, progress, complete=not missing)
+    if answer.undigested:
+        # Its bytes would not be those of the lock that answers the request.
+        mode = replace(mode, frozen=True)
+    origins, applied = _carry_out(
+        workspace, answer.lock, wanted, todo, mode, progress, complete=not incomplete
+    )
     status = report.status
     if not todo.nothing or applied.written or applied.removed:
-        status = "skipped" if missing else "installed"
+        status = "skipped" if incomplete else "installed"
     return replace(
         report,
         status=status,
@@ -106,7 +115,7 @@ def _run(workspace: Workspace, mode: Mode, progress: Progress) -> Report:
         written=applied.written,
         removed=applied.removed,
         unchanged=applied.unchanged,
-        wrote_lock=answer.changed,
+        wrote_lock=answer.changed and not answer.undigested,
     )
 
 
@@ -147,10 +156,10 @@ def _plan(workspace: Workspace, wanted: Lock, seen: Survey) -> Plan:
     )
 
 
-def _is_settled(answer: locking.Answer, seen: Survey, todo: Plan, missing: Sequence[LockedArtifact]) -> bool:
-    recorded = not missing and seen.record.lock == lockfile.digest_of(answer.lock)
-    settled = not answer.changed and not seen.interrupted and not seen.touched
-    return todo.nothing and settled and (recorded or bool(missing))
+def _is_settled(answer: locking.Answer, seen: Survey, todo: Plan, *, incomplete: bool) -> bool:
+    recorded = not incomplete and seen.record.lock == lockfile.digest_of(answer.lock)
+    settled = (not answer.changed or answer.undigested) and not seen.interrupted and not seen.touched
+    return todo.nothing and bool(settled) and (recorded or incomplete)
 
 
 def _missing(workspace: Workspace, todo: Plan) -> tuple[LockedArtifact, ...]:
@@ -283,7 +292,7 @@ def _apply(workspace: Workspace, lock: Lock, wanted: Lock, mode: Mode, *, comple
         text = lockfile.render(lock)
         head = _head(workspace, lock, wanted, complete)
         if not (files.write or files.remove) and seen.record.parts == files.parts:
-            return _settle(workspace, text, head, files, seen)
+            return _settle(workspace, text, head, files, seen, mode)
         return installer.apply(
             destination,
             files,
@@ -296,9 +305,11 @@ def _apply(workspace: Workspace, lock: Lock, wanted: Lock, mode: Mode, *, comple
         )
 
 
-def _settle(workspace: Workspace, text: str, head: Record, files: FilePlan, seen: Survey) -> Applied:
+def _settle(
+    workspace: Workspace, text: str, head: Record, files: FilePlan, seen: Survey, mode: Mode
+) -> Applied:
     """Only lock and record changed, or a file was touched: no file is written."""
-    installer.write_text(workspace.lock_path, text, workspace.destination)
+    _write_lock(workspace, text, mode)
     kept = installer.with_times(files.keep, seen)
     final = replace(head, parts=files.parts, files=tuple(kept))
     if final != seen.record:

@@ -23,11 +23,16 @@ _UPDATE = "run `etfetch lock`, and commit `etfetch.lock`"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A lock and how it came to be. `older` is the lock it replaces; `notices` are for the user."""
+    """A lock and how it came to be. `older` is the lock it replaces; `notices` are for the user.
+
+    `undigested` names archives whose digests nobody could be asked for: then the lock is without them, and
+    not to be written.
+    """
 
     lock: Lock
     older: Lock | None
     notices: tuple[str, ...] = ()
+    undigested: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
@@ -56,15 +61,24 @@ def answer(workspace: Workspace, *, locked: bool = False, frozen: bool = False) 
             data=request.differences(older.request),
             hint=_UPDATE,
         )
-    return make(workspace, request, older)
+    return make(workspace, request, older, incomplete=workspace.settings.skip_download)
 
 
-def make(workspace: Workspace, request: Request, older: Lock | None) -> Answer:
-    """Resolve a request and lock the answer. Digests that a lock already pinned stay pinned."""
+def make(workspace: Workspace, request: Request, older: Lock | None, *, incomplete: bool = False) -> Answer:
+    """Resolve a request and lock the answer. Digests that a lock already pinned stay pinned.
+
+    `OfflineError` when digests would have to be asked for and the network may not be used; with
+    `incomplete` the answer is then without those archives.
+    """
     from etfetch import resolve
 
     resolution = resolve.resolve(request, workspace.catalogue(request.package), origin_of(workspace))
-    return _locked(workspace, resolution, older)
+    undigested = _undigested(resolution, older) if incomplete and not workspace.may_ask else []
+    if undigested:
+        rest = tuple(c for c in resolution.artifacts if c.artifact not in undigested)
+        resolution = replace(resolution, artifacts=rest)
+    made = _locked(workspace, resolution, older)
+    return replace(made, undigested=tuple(artifact.name for artifact in undigested))
 
 
 def lock(options: config.Options, *, upgrade: bool = False) -> Answer:
@@ -132,29 +146,36 @@ def _locked(workspace: Workspace, resolution: Resolution, older: Lock | None) ->
 
 def _sidecars(workspace: Workspace, resolution: Resolution, older: Lock | None) -> dict[str, str]:
     """The digests of artifacts that publish them beside themselves: pinned ones, then asked for."""
-    digests = {a.source: a.sha256 for a in older.artifacts} if older else {}
-    unknown = [
-        (chosen.artifact, chosen.artifact.sidecar)
-        for chosen in resolution.artifacts
-        if chosen.artifact.sidecar and chosen.artifact.source not in digests
-    ]
+    unknown = _undigested(resolution, older)
     if unknown and not workspace.may_ask:
         raise OfflineError(
             "digests have to be asked for, and the network may not be used",
-            data=[f"{artifact.source}: its `{sidecar}`" for artifact, sidecar in unknown],
+            data=[f"{artifact.source}: its `{artifact.sidecar}`" for artifact in unknown],
             hint="lock once with the network; the lock pins them from then on",
         )
-    for artifact, sidecar in unknown:
-        digests[artifact.source] = ask_sidecar(workspace, resolution.manifest, artifact, sidecar)
+    digests = _pinned(older)
+    for artifact in unknown:
+        digests[artifact.source] = ask_sidecar(workspace, resolution.manifest, artifact)
     return digests
 
 
-def ask_sidecar(workspace: Workspace, release: Manifest, artifact: Artifact, sidecar: str) -> str:
-    """The digest that is published beside an artifact of a release."""
+def _undigested(resolution: Resolution, older: Lock | None) -> list[Artifact]:
+    """The artifacts whose digests neither the manifest nor an older lock has."""
+    pinned = _pinned(older)
+    chosen = [chosen.artifact for chosen in resolution.artifacts]
+    return [artifact for artifact in chosen if artifact.sidecar and artifact.source not in pinned]
+
+
+def _pinned(older: Lock | None) -> dict[str, str]:
+    return {a.source: a.sha256 for a in older.artifacts} if older else {}
+
+
+def ask_sidecar(workspace: Workspace, release: Manifest, artifact: Artifact) -> str:
+    """The digest that is published beside an artifact of a release, which must have a sidecar."""
     from etfetch import fetch
 
     wanted = Wanted(release.package, release.version, artifact.name, artifact.source)
-    return fetch.fetch_sidecar(wanted, sidecar, workspace.servers())
+    return fetch.fetch_sidecar(wanted, artifact.sidecar or "", workspace.servers())
 
 
 def there(workspace: Workspace) -> Lock:

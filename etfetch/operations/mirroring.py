@@ -171,7 +171,7 @@ def _pinned(workspace: Workspace, release: Manifest, artifact: Artifact) -> Lock
     """An artifact with its digest, asked for where only a sidecar has it."""
     sha256 = artifact.sha256
     if sha256 is None:
-        sha256 = locking.ask_sidecar(workspace, release, artifact, artifact.sidecar or "")
+        sha256 = locking.ask_sidecar(workspace, release, artifact)
     return LockedArtifact(artifact.name, artifact.source, sha256, artifact.format, (), artifact.size)
 
 

@@ -41,6 +41,23 @@ def downloaded(
             yield Stream(stream.chunks, stream.size, source)
 
 
+def told(command: Sequence[str], folder: Path) -> str:
+    """What a client prints when it is asked for its settings; "" if it cannot say."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except OSError:
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
 def _run(source: str, command: Sequence[str], folder: Path) -> None:
     # No shell: names come from manifests and locks. No input: a client that asks would wait for ever.
     done = subprocess.run(

@@ -6,10 +6,12 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
 
 from etfetch.errors import ManifestError, NetworkError
 from etfetch.sources import Network, Stream
-from etfetch.sources.client import NAME, downloaded
+from etfetch.sources.client import NAME, downloaded, told
 
 _PACKAGE = re.compile(r"(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*")
 
@@ -26,6 +28,14 @@ def open_stream(source: str, network: Network) -> Iterator[Stream]:
     command = [npm, "pack", *arguments(source)]
     with downloaded(source, command, "--pack-destination", "*.tgz", network) as stream:
         yield stream
+
+
+def index_of(source: str, folder: Path) -> str:
+    """The page of a source's package on the registry that this user's npm asks; "" if npm does not say."""
+    npm = shutil.which("npm")
+    registry = told([npm, "config", "get", "registry"], folder).strip() if npm else ""
+    name = source.removeprefix("npm:").rpartition("@")[0]
+    return f"{registry.rstrip('/')}/{quote(name, safe='@')}" if registry.startswith("http") else ""
 
 
 def arguments(source: str) -> list[str]:

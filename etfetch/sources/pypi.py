@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from etfetch.errors import ManifestError, NetworkError
 from etfetch.sources import Network, Stream
-from etfetch.sources.client import NAME, downloaded
+from etfetch.sources.client import NAME, downloaded, told
 
 
 @contextmanager
@@ -22,6 +24,17 @@ def open_stream(source: str, network: Network) -> Iterator[Stream]:
     file = source.rpartition("/")[2]
     with downloaded(source, command, "--dest", file, network) as stream:
         yield stream
+
+
+def index_of(source: str, folder: Path) -> str:
+    """The page of a source's package on the index that this user's pip asks; "" if pip does not say.
+
+    pip's help names the index that its settings and its environment choose.
+    """
+    words = " ".join(told([*_pip(), "download", "--help"], folder).split())
+    found = re.search(r"\(default:? (https?://\S+?)\)", words)
+    name = source.removeprefix("pypi:").partition("==")[0]
+    return f"{found[1].rstrip('/')}/{canonicalize_name(name)}/" if found else ""
 
 
 def arguments(source: str) -> list[str]:

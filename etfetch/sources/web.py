@@ -84,6 +84,14 @@ class Answer:
     chunks: Iterator[bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The addresses that a question went to, for messages, and what went wrong at the last one."""
+
+    addresses: tuple[str, ...]
+    error: NetworkError | None
+
+
 class Web:
     """The connections of one command. Threads may share it; `close` ends all of them."""
 
@@ -124,12 +132,15 @@ class Web:
         finally:
             _close(response)
 
-    def hops(self, url: str) -> list[str]:
-        """The addresses that lead to a file, the last one being where it is; for messages, no secrets."""
+    def trace(self, url: str, accept: str = "*/*") -> Trace:
+        """Ask once for a file's first byte; tells each address on the way, and how it ended."""
         passed: list[str] = []
-        response = self._follow(url, {"range": "bytes=0-0"}, passed)
+        try:
+            response = self._follow(url, {"range": "bytes=0-0", "accept": accept}, passed)
+        except NetworkError as error:
+            return Trace(tuple(passed), error)
         _close(response)
-        return [*passed, shown(response.url)]
+        return Trace(tuple(passed), None)
 
     def has_credentials(self, url: str) -> bool:
         return self.network.credentials.for_url(url) is not None
@@ -144,10 +155,10 @@ class Web:
                 # For good: a server elsewhere may send us back, and be answered in our name.
                 credential = None
             sent = {**headers, "authorization": credential} if credential else headers
+            passed.append(_shown_text(here))
             response = self._send(here, sent)
             if response.status_code not in _REDIRECTS or "location" not in response.headers:
                 return _checked(response)
-            passed.append(shown(response.url))
             there = _target(response)
             _close(response)
             if httpx.URL(here).scheme == "https" and there.scheme != "https":
