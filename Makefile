@@ -29,7 +29,7 @@ types: $(VENV)/developing
 	$(BIN)/mypy --platform win32 etfetch
 	$(BIN)/mypy --python-version 3.14 etfetch
 
-bench: $(VENV)/developing
+bench: $(VENV)/benching
 	$(BIN)/python -m benchmarks.run
 
 check: lint types test
@@ -46,4 +46,8 @@ $(VENV)/installed: pyproject.toml
 $(VENV)/developing: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/pip install --quiet --disable-pip-version-check --group dev --editable ".[fast]"
+	touch $@
+
+$(VENV)/benching: $(VENV)/developing
+	$(BIN)/pip install --quiet --disable-pip-version-check --group bench
 	touch $@

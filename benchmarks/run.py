@@ -1,10 +1,12 @@
 """`make bench`: what installs cost, as multiples of what they are measured against, in the same run.
 
-    python -m benchmarks.run [--files 450] [--megabytes 100] [--rounds 11] [--write]
+    python -m benchmarks.run [--files 450] [--megabytes 100] [--rounds 11] [--without-peer] [--write]
 
-A release of `--files` headers and libraries is made and served on loopback. Every round runs each
-command once, in turn, so that a slow moment of the machine falls on all of them; what is compared are the
-medians of the rounds, and of the rounds' ratios. With `--write` the table goes to `benchmarks/RESULTS.md`.
+Two measurements. One beside the system: a release of `--files` headers and libraries is made and served on
+loopback, and compared with a bare interpreter and with `cp -r`. One beside the peer (`peer.py`): the
+downloader of react-native-executorch and etfetch install the same archives. Every round runs each command
+once, in turn, so that a slow moment of the machine falls on all of them; what is compared are medians
+of the rounds, and of the rounds' ratios. With `--write` the tables go to `RESULTS.md`, a picture beside it.
 """
 
 from __future__ import annotations
@@ -14,21 +16,22 @@ import hashlib
 import os
 import platform
 import random
-import shutil
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import peer
+from benchmarks.timing import Command, Times, measure, median, ratio, settle
+from etfetch import digest
 from server_fixtures.release_server import ReleaseServer
 from server_fixtures.release_tree import Entry, pack_tar
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-_SETTLE = 0.5
+PICTURE = RESULTS.with_name("results.svg")
 ETFETCH = [sys.executable, "-m", "etfetch"]
 
 
@@ -45,11 +48,9 @@ class Setting:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ETFETCH_")}
         return {**kept, "ETFETCH_CACHE_DIR": str(self.cache)}
 
-    def timed(self, command: list[str]) -> float:
-        """Seconds that a command takes; it must succeed."""
-        begin = time.perf_counter()
+    def run(self, command: list[str]) -> None:
+        """Run a command, which must succeed."""
         subprocess.run(command, cwd=self.project, env=self.environment, check=True, capture_output=True)
-        return time.perf_counter() - begin
 
 
 def main() -> None:
@@ -58,20 +59,37 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=450)
     parser.add_argument("--megabytes", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--without-peer", action="store_true", help="only beside the system")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name} and {PICTURE.name}")
     words = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="etfetch-bench.") as folder:
         root = Path(folder)
-        tree = root / "releases"
-        (tree / "bench").mkdir(parents=True)
-        with ReleaseServer(tree) as server:
-            setting = Setting(root, root / "project", root / "cache")
-            _publish(tree, server.url, setting.project, words.files, words.megabytes << 20)
-            times = _measure(setting, words.rounds)
-    text = _report(times, words.files, words.megabytes)
+        text = _machine(words.rounds) + _beside_the_system(root, words.files, words.megabytes, words.rounds)
+        times: Times = {}
+        if not words.without_peer:
+            (root / "peer").mkdir()
+            with peer.site(root / "peer") as site:
+                files, size = peer.check_same(site)
+                times = measure(peer.commands(site), words.rounds)
+            text += _peer_report(times, files, size)
     print(text)
     if words.write:
         RESULTS.write_text(text, encoding="utf-8")
+        if times:
+            from benchmarks import picture
+
+            picture.write(PICTURE, times)
+
+
+def _beside_the_system(root: Path, files: int, megabytes: int, rounds: int) -> str:
+    tree = root / "releases"
+    (tree / "bench").mkdir(parents=True)
+    with ReleaseServer(tree) as server:
+        setting = Setting(root, root / "project", root / "cache")
+        _publish(tree, server.url, setting.project, files, megabytes << 20)
+        times = measure(_commands(setting), rounds)
+        memory = _memory(setting, tree, server.url)
+    return _report(times, files, megabytes, memory)
 
 
 def _publish(tree: Path, url: str, project: Path, files: int, size: int) -> None:
@@ -107,81 +125,127 @@ def _bytes(source: random.Random, size: int) -> bytes:
     return source.randbytes(size // 2) + bytes(size - size // 2)
 
 
-def _measure(setting: Setting, rounds: int) -> dict[str, list[float]]:
+def _commands(setting: Setting) -> dict[str, Command]:
     destination, copy = setting.project / "third-party", setting.root / "copy"
 
-    def clear(*folders: Path) -> None:
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-        # Whoever starts at once gets the pages that were just freed, still warm: the same pause for all.
-        time.sleep(_SETTLE)
+    def install(*words: str) -> None:
+        setting.run([*ETFETCH, "install", *words])
 
-    def cold() -> float:
-        clear(destination, setting.cache)
-        return setting.timed([*ETFETCH, "install", "-q"])
-
-    def no_op() -> float:
-        return setting.timed([*ETFETCH, "install"])
-
-    def warm() -> float:
-        clear(destination)
-        return setting.timed([*ETFETCH, "install", "-q", "--offline"])
-
-    def copied() -> float:
-        clear(copy)
-        return setting.timed(["cp", "-r", str(destination), str(copy)])
-
-    commands: dict[str, Callable[[], float]] = {
-        "python": lambda: setting.timed([sys.executable, "-c", "pass"]),
-        "cold": cold,
-        "no-op": no_op,
-        "cp -r": copied,
-        "warm": warm,
+    return {
+        "python": Command(lambda: setting.run([sys.executable, "-c", "pass"]), lambda: None),
+        "cold": Command(lambda: install("-q"), lambda: settle(destination, setting.cache)),
+        "no-op": Command(install, lambda: None),
+        "cp -r": Command(
+            lambda: setting.run(["cp", "-r", str(destination), str(copy)]), lambda: settle(copy)
+        ),
+        "warm": Command(lambda: install("-q", "--offline"), lambda: settle(destination)),
     }
-    times: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(rounds):
-        for name, command in commands.items():
-            times[name].append(command())
-    return times
 
 
-def _report(times: dict[str, list[float]], files: int, megabytes: int) -> str:
-    def ratio(name: str, peer: str, *, beside_start: bool = False) -> str:
-        rounds = zip(times[name], times[peer], times["python"], strict=True)
-        ratios = [(mine - start * beside_start) / other for mine, other, start in rounds]
-        return f"{statistics.median(ratios):.2f} times"
+def _memory(setting: Setting, tree: Path, url: str) -> float:
+    """The most memory, in MB, that an install of one archive of 1 GB takes."""
+    zeros, archive = setting.root / "zeros", tree / "bench/big.tar"
+    with zeros.open("wb") as file:
+        file.truncate(1 << 30)
+    with tarfile.open(archive, "w") as tape:
+        tape.add(zeros, "big.bin")
+    sha256 = digest.of_file(archive)
+    manifest = setting.project / "manifests/big/1.0.toml"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(
+        'schema = 1\npackage = "big"\nversion = "1.0"\n[components.runtime]\nkind = "runtime"\n'
+        f'[[artifacts]]\nname = "big.tar"\nsource = "{url}/bench/big.tar"\nsha256 = "{sha256}"\n'
+        f'size = {archive.stat().st_size}\n[[artifacts.parts]]\ncomponent = "runtime"\n'
+        'platforms = ["linux-x86_64"]\nmembers = ["**"]\n'
+    )
+    (setting.project / "etfetch.toml").write_text('package = "big"\nplatforms = ["linux-x86_64"]\n')
+    program = "from etfetch.__main__ import main; assert main(['install', '-q']) == 0; "
+    # Not `ru_maxrss`, which begins with what the parent had when it forked.
+    program += "print([line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')][0])"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=setting.project,
+        env=setting.environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return int(done.stdout) / 1000
 
+
+def _machine(rounds: int) -> str:
+    machine = f"{platform.system()} {platform.machine()} with {os.cpu_count()} cores"
+    return (
+        "# Benchmarks\n\n"
+        f"{machine}, Python {platform.python_version()}; {rounds} rounds, all commands in turn. The\n"
+        "times are this machine's; medians of the rounds' ratios are what is compared. Made by `make bench`.\n\n"
+    )
+
+
+def _report(times: Times, files: int, megabytes: int, memory: float) -> str:
+    beside_start = statistics.median(
+        (mine - start) / other
+        for mine, other, start in zip(times["warm"], times["cp -r"], times["python"], strict=True)
+    )
     rows = [
         ("a bare interpreter (`python -c pass`)", "python", "1", ""),
-        ("`install` with nothing to do", "no-op", f"{ratio('no-op', 'python')} a bare interpreter", "4"),
+        (
+            "`install` with nothing to do",
+            "no-op",
+            f"{ratio(times, 'no-op', 'python'):.2f} times a bare interpreter",
+            "4",
+        ),
         ("`cp -r` of the installed tree", "cp -r", "1", ""),
         (
             "`install` from a full cache into an empty tree",
             "warm",
-            f"{ratio('warm', 'cp -r', beside_start=True)} `cp -r`, the interpreter's start aside",
+            f"{beside_start:.2f} times `cp -r`, the interpreter's start aside",
             "1.6",
         ),
         (
             "`install`, cold, from a server on loopback",
             "cold",
-            f"{ratio('cold', 'cp -r')} `cp -r`, {ratio('cold', 'python')} a bare interpreter",
+            f"{ratio(times, 'cold', 'cp -r'):.2f} times `cp -r`",
             "",
         ),
     ]
-    machine = f"{platform.system()} {platform.machine()} with {os.cpu_count()} cores"
     lines = [
-        "# Benchmarks",
+        "## Beside the system",
         "",
-        f"{files} files of {megabytes} MB in four archives; medians of {len(times['python'])} rounds, all",
-        f"commands in turn; {machine}, Python {platform.python_version()}.",
+        f"{files} files of {megabytes} MB in four archives.",
         "",
         "| what | median time | ratio | budget |",
         "| --- | ---: | --- | ---: |",
     ]
     for what, name, shown, budget in rows:
-        lines.append(f"| {what} | {1000 * statistics.median(times[name]):.0f} ms | {shown} | {budget} |")
-    lines += ["", "Made by `make bench`. The times are this machine's; the ratios are what is compared.", ""]
+        lines.append(f"| {what} | {1000 * median(times, name):.0f} ms | {shown} | {budget} |")
+    lines += ["", f"One archive of 1 GB: {memory:.0f} MB of memory at most (budget: 100 MB).", ""]
     return "\n".join(lines)
+
+
+def _peer_report(times: Times, files: int, size: int) -> str:
+    rows = [
+        ("cold: cache and tree empty", "cold", "3"),
+        ("warm: cache full, tree empty", "warm", ""),
+        ("nothing to do", "no-op", ""),
+    ]
+    lines = [
+        "",
+        "## Beside react-native-executorch's downloader",
+        "",
+        f"The same five archives ({files} files, {size / 1e6:.0f} MB unpacked: headers, core and OpenCV for",
+        "two Android ABIs, packed from the real libraries of the 0.9.2 npm package), served by nginx on",
+        "loopback. The peer is `scripts/download-libs.js` of react-native-executorch 0.10.2, run by Node. Both",
+        "leave the same files; that is checked first.",
+        "",
+        "| what | etfetch | the peer | etfetch is | budget |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for what, name, budget in rows:
+        mine, theirs = (1000 * median(times, one) for one in (name, f"peer {name}"))
+        faster = ratio(times, f"peer {name}", name)
+        lines.append(f"| {what} | {mine:.0f} ms | {theirs:.0f} ms | {faster:.1f} times as fast | {budget} |")
+    return "\n".join([*lines, "", f"![the same, as bars]({PICTURE.name})", ""])
 
 
 if __name__ == "__main__":

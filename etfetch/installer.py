@@ -18,6 +18,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum, auto
@@ -34,6 +35,8 @@ JOURNAL = "journal.json"
 STAGING = "staging"
 _JOURNAL_VERSION = 1
 _CHANGED = "changed since etfetch installed it"
+_WORTH_THREADS = 16 << 20
+"""Bytes to copy from which threads pay for themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +221,7 @@ def apply(
     try:
         staging.mkdir(exist_ok=True)
         stager = _Stager(link_mode, tree_files)
-        staged = [stager.stage(staging / str(n), target) for n, target in enumerate(write)]
+        staged = stager.stage_all(staging, write)
         before_commit()
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
@@ -379,6 +382,15 @@ class _Stager:
         self._hardlinks = link_mode == "hardlink"
         self._clones = link_mode == "clone"
         self._tree_files = lru_cache(tree_files)
+
+    def stage_all(self, staging: Path, targets: Sequence[Target]) -> list[RecordedFile]:
+        """Put every file there, under its number."""
+        names = [staging / str(number) for number in range(len(targets))]
+        if sum(target.size for target in targets) < _WORTH_THREADS:
+            return list(map(self.stage, names, targets))
+        # Copying is the system's work, and it has more than one core.
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(self.stage, names, targets))
 
     def stage(self, staged: Path, target: Target) -> RecordedFile:
         """Put one file at `staged`; `IntegrityError` if the cache's has not the size it should have."""

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
 from etfetch import digest, paths
-from etfetch.catalogue import is_version
 from etfetch.errors import ConfigError, ManifestError
 from etfetch.manifest import is_name
 from etfetch.tables import Table
@@ -138,6 +137,8 @@ def _digests(table: Table, allowed: Callable[[str], bool]) -> dict[str, str]:
 
 
 def _is_version(name: str) -> bool:
+    from etfetch.catalogue import is_version
+
     return _is_file_name(name) and is_version(name)
 
 

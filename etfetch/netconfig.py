@@ -32,6 +32,7 @@ from etfetch.sources import Certificates, Proxies
 from etfetch.tables import Table
 
 _GITHUB = ("github.com", "api.github.com")
+_PROXY_VARIABLES = ("https_proxy", "http_proxy", "all_proxy")
 _UNSENDABLE = "holds a character that cannot be sent"
 
 
@@ -69,7 +70,7 @@ def access_of(project: Project, options: Options) -> Access:
         *_token(tuple(place.base for place in (base or named) if place.base)),
         *_github_token(),
     )
-    return Access(places, Credentials(entries), _npm_proxies(), _certificates())
+    return Access(places, Credentials(entries), _proxies(), _certificates())
 
 
 def _mirrors_in(text: str, where: str | Path) -> tuple[Place, ...]:
@@ -222,15 +223,15 @@ def _is_sendable(header: str) -> bool:
     return header.isascii() and not paths.has_control(header)
 
 
-def _npm_proxies() -> Proxies:
-    """npm's proxies, when npm runs etfetch and the standard variables name none."""
+def _proxies() -> Proxies:
+    """Whether there are proxies; npm's, when npm runs etfetch and the standard variables name none."""
+    if any(_variable(name) or _variable(name.upper()) for name in _PROXY_VARIABLES):
+        return Proxies(any=True)
     variables = _npm()
-    standard = ("https_proxy", "http_proxy", "all_proxy")
-    if not variables or any(_variable(name) or _variable(name.upper()) for name in standard):
-        return Proxies()
     http = variables.get("proxy") or None
+    https = variables.get("https_proxy") or http
     without = variables.get("noproxy", "").replace(",", " ").split()
-    return Proxies(http, variables.get("https_proxy") or http, tuple(without))
+    return Proxies(any=bool(https), http=http, https=https, without=tuple(without) if https else ())
 
 
 def _certificates() -> Certificates:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from etfetch import digest, mirrors
-from etfetch.catalogue import Catalogue, ManifestText, disagreement, operators_disagreement
 from etfetch.errors import (
     EtfetchError,
     IntegrityError,
@@ -25,6 +24,9 @@ from etfetch.errors import (
 from etfetch.mirrors import Index, Place, Wanted
 from etfetch.sources import Network, is_web, opener, transfer
 from etfetch.sources.web import StatusError, Web
+
+if TYPE_CHECKING:
+    from etfetch.catalogue import Catalogue
 
 T = TypeVar("T")
 
@@ -124,6 +126,8 @@ class Servers:
                 yield place.base, index
 
     def _joined(self, known: Catalogue, package: str, base: str, index: Index) -> Catalogue:
+        from etfetch.catalogue import Catalogue, ManifestText, disagreement
+
         texts = {name: dict(versions) for name, versions in known.texts.items()}
         mine = texts.get(package, {})
         fresh = {}
@@ -140,6 +144,8 @@ class Servers:
         return Catalogue(texts, {**known.operator_sets, **self._operators(known, base, index)})
 
     def _operators(self, known: Catalogue, base: str, index: Index) -> dict[str, str]:
+        from etfetch.catalogue import operators_disagreement
+
         found = {}
         for name, sha256 in index.operators.items():
             if name not in known.operator_sets:

@@ -208,16 +208,21 @@ def test_a_broken_netrc_is_named_and_not_quoted(folder: Folder) -> None:
 
 
 def test_proxies_of_npm(folder: Folder) -> None:
-    folder.monkeypatch.delenv("HTTPS_PROXY", raising=False)
+    for name in ("https_proxy", "http_proxy", "all_proxy"):
+        folder.monkeypatch.delenv(name, raising=False)
+        folder.monkeypatch.delenv(name.upper(), raising=False)
     folder.env(npm_config_proxy="http://p:1")
     assert folder.access().proxies == Proxies()
     folder.env(npm_config_user_agent="npm/11", npm_config_noproxy="localhost, .internal")
-    assert folder.access().proxies == Proxies("http://p:1", "http://p:1", ("localhost", ".internal"))
+    without = ("localhost", ".internal")
+    assert folder.access().proxies == Proxies(
+        any=True, http="http://p:1", https="http://p:1", without=without
+    )
     folder.env(npm_config_https_proxy="http://me:secret@s:2")
     assert folder.access().proxies.https == "http://me:secret@s:2"
     assert "secret" not in repr(folder.access())
     folder.env(HTTPS_PROXY="http://standard:3")
-    assert folder.access().proxies == Proxies()
+    assert folder.access().proxies == Proxies(any=True)
 
 
 def test_certificates(folder: Folder) -> None:

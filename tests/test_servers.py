@@ -530,7 +530,7 @@ def test_npms_certificate_file(world: World, authority: tuple[ssl.SSLContext, Pa
 
 @pytest.mark.parametrize("name", ["/no/such/ca.pem", __file__])
 def test_certificates_that_cannot_be_read(world: World, name: str) -> None:
-    world.write()
+    _project(world, "https://127.0.0.1:9/a.tar.gz")
     world.setenv(SSL_CERT_FILE=name)
     ran = world.run("install")
     assert ran.code == 2

@@ -285,3 +285,54 @@ def test_reading_something_small(web: Web, server: FaultServer) -> None:
         transfer.read(web, f"{server.url}/small", 3)
     server.faults["/small"] = [status(503), serve()]
     assert transfer.read(web, f"{server.url}/small", 4)[0] == b"text"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from /proc")
+@pytest.mark.parametrize("ranges", [False, True])
+def test_memory_stays_flat(tmp_path: Path, ranges: bool) -> None:
+    """300 MB arrive, in one piece or in ranges, and the process never holds more than a few chunks."""
+    data = bytes(300 << 20)
+    program = (
+        "import sys, threading\n"
+        "from pathlib import Path\n"
+        "from etfetch.cache import Cache\n"
+        "from etfetch.sources import Network, transfer\n"
+        "from etfetch.sources.web import Web\n"
+        "from tests.test_transfer import Expected, Heard\n"
+        "folder = Path(sys.argv[1])\n"
+        "expected = Expected(int(sys.argv[3]))\n"
+        "expected.limit = expected.size\n"
+        "with Cache(folder).partial('ab' * 32) as partial:\n"
+        "    web = Web(Network(2.0, 9.0, 3, folder, folder))\n"
+        "    before = peak()\n"
+        "    transfer.Transfer(web, sys.argv[2], partial, expected, Heard(), threading.Event()).run()\n"
+        "    assert partial.received == expected.size\n"
+        "print(before, peak())\n"
+    )
+    peak = (
+        "def peak():\n"
+        "    lines = open('/proc/self/status').read().splitlines()\n"
+        "    return next(int(line.split()[1]) for line in lines if line.startswith('VmHWM'))\n"
+    )
+    with FaultServer({"/x": data}) as made:
+        if not ranges:
+            made.faults["/x"] = [serve(ranges=False)]
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-W",
+                "ignore",
+                "-c",
+                peak + program,
+                str(tmp_path),
+                f"{made.url}/x",
+                str(len(data)),
+            ],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert len(made.requests) == (4 if ranges else 1)
+    before, after = map(int, done.stdout.split())
+    assert after - before < 20_000, "kilobytes"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from etfetch import installer, lockfile, plan
 from etfetch.config import Options
@@ -190,30 +195,72 @@ def _without(wanted: Lock, todo: Plan, missing: Sequence[LockedArtifact]) -> Loc
 def _bring(workspace: Workspace, lock: Lock, todo: Plan, progress: Progress) -> dict[str, str]:
     """Fetch and unpack all that the plan needs; gives where each fetched artifact came from.
 
-    What is here is unpacked while the rest is still on its way.
+    What is here is unpacked while the rest is still on its way, and on as many cores as there are.
     """
-
-    def unpack(artifact: LockedArtifact, *, fresh: bool) -> None:
-        parts = [p for p in todo.install if p.artifact.sha256 == artifact.sha256]
-        _unpack(workspace, lock, artifact, parts, progress, fresh=fresh)
-
-    if not todo.fetch:
-        for artifact in todo.reuse:
-            unpack(artifact, fresh=False)
+    parts: dict[str, list[PlannedPart]] = {}
+    for planned in todo.install:
+        parts.setdefault(planned.artifact.sha256, []).append(planned)
+    packed = [a for a in todo.reuse if any(workspace.cache.tree(p.tree) is None for p in parts[a.sha256])]
+    for artifact in todo.reuse:
+        workspace.cache.use_blob(artifact.sha256)
+    if not (todo.fetch or packed):
         return {}
+    with _unpacking(workspace, lock, parts, progress) as unpack:
+        for artifact in packed:
+            unpack(artifact, fresh=False)
+        return _fetch(workspace, lock, todo.fetch, progress, unpack) if todo.fetch else {}
+
+
+def _fetch(
+    workspace: Workspace,
+    lock: Lock,
+    artifacts: Sequence[LockedArtifact],
+    progress: Progress,
+    unpack: _Unpack,
+) -> dict[str, str]:
     from etfetch import fetch
 
     origins = {}
     release = fetch.Release(lock.request.package, lock.release)
-    with fetch.fetching(
-        todo.fetch, release, workspace.cache, workspace.servers(), progress, workspace.settings.jobs
-    ) as arriving:
-        for artifact in todo.reuse:
-            unpack(artifact, fresh=False)
+    jobs = workspace.settings.jobs
+    servers = workspace.servers()
+    with fetch.fetching(artifacts, release, workspace.cache, servers, progress, jobs) as arriving:
         for fetched in arriving:
             origins[fetched.artifact.sha256] = fetched.origin
             unpack(fetched.artifact, fresh=fetched.origin == "network")
     return origins
+
+
+class _Unpack(Protocol):
+    """Begin to unpack an artifact; raises what went wrong with an earlier one."""
+
+    def __call__(self, artifact: LockedArtifact, *, fresh: bool) -> None: ...
+
+
+@contextmanager
+def _unpacking(
+    workspace: Workspace, lock: Lock, parts: Mapping[str, Sequence[PlannedPart]], progress: Progress
+) -> Iterator[_Unpack]:
+    """Unpack in threads; all of it is done when the block ends. The first failure ends the others."""
+    halt = threading.Event()
+    begun: list[Future[None]] = []
+
+    def unpack(artifact: LockedArtifact, *, fresh: bool) -> None:
+        for earlier in begun:
+            if earlier.done():
+                earlier.result()
+        wanted = parts[artifact.sha256]
+        begun.append(pool.submit(_unpack, workspace, lock, artifact, wanted, progress, halt, fresh=fresh))
+
+    with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="unpack") as pool:
+        try:
+            yield unpack
+            for future in as_completed(begun):
+                future.result()
+        except BaseException:
+            halt.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _unpack(
@@ -222,6 +269,7 @@ def _unpack(
     artifact: LockedArtifact,
     parts: Sequence[PlannedPart],
     progress: Progress,
+    halt: threading.Event,
     *,
     fresh: bool,
 ) -> None:
@@ -231,7 +279,6 @@ def _unpack(
     is set aside and fetched again.
     """
     cache = workspace.cache
-    cache.use_blob(artifact.sha256)
     if all(cache.tree(p.tree) is not None for p in parts):
         return
     with cache.lock(f"{artifact.sha256}.trees"):
@@ -240,7 +287,9 @@ def _unpack(
             return
         blob = cache.blob(artifact.sha256)
         try:
-            cache.add_trees(list(absent), lambda folders: _fill(blob, artifact, absent.values(), folders))
+            cache.add_trees(
+                list(absent), lambda folders: _fill(blob, artifact, absent.values(), folders, halt)
+            )
         except FileNotFoundError as error:
             if blob.exists():
                 raise
@@ -253,11 +302,15 @@ def _unpack(
         else:
             return
     _refetch(workspace, lock, artifact, progress)
-    _unpack(workspace, lock, artifact, parts, progress, fresh=True)
+    _unpack(workspace, lock, artifact, parts, progress, halt, fresh=True)
 
 
 def _fill(
-    blob: Path, artifact: LockedArtifact, parts: Iterable[PlannedPart], folders: list[Path]
+    blob: Path,
+    artifact: LockedArtifact,
+    parts: Iterable[PlannedPart],
+    folders: list[Path],
+    halt: threading.Event,
 ) -> list[tuple[TreeFile, ...]]:
     from etfetch import archive
 
@@ -265,7 +318,7 @@ def _fill(
         archive.Selection(folder, p.part.members, p.part.exclude, p.part.strip)
         for p, folder in zip(parts, folders, strict=True)
     ]
-    return archive.unpack(blob, artifact.format, selections, name=artifact.name)
+    return archive.unpack(blob, artifact.format, selections, name=artifact.name, halted=halt.is_set)
 
 
 def _refetch(workspace: Workspace, lock: Lock, artifact: LockedArtifact, progress: Progress) -> None:

@@ -33,9 +33,11 @@ class Stream:
 class Proxies:
     """Proxies on top of those in the standard variables, which are httpx's business.
 
-    URLs by scheme (None: none), and the hosts or domains that are reached without.
+    URLs by scheme (None: none), and the hosts or domains that are reached without. `any` says that there
+    is one, in the standard variables or here.
     """
 
+    any: bool = False
     http: str | None = field(default=None, repr=False)
     https: str | None = field(default=None, repr=False)
     without: tuple[str, ...] = ()

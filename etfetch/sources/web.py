@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import httpx
-import truststore
 
 from etfetch import __version__
 from etfetch.credentials import origin, without_credentials
@@ -98,13 +97,13 @@ class Web:
     def __init__(self, network: Network) -> None:
         self.network = network
         self._lock = threading.Lock()
-        self._opened: httpx.Client | None = None
+        self._opened: dict[bool, httpx.Client] = {}
 
     def close(self) -> None:
         with self._lock:
-            if self._opened is not None:
-                self._opened.close()
-                self._opened = None
+            for client in self._opened.values():
+                client.close()
+            self._opened.clear()
 
     @contextmanager
     def ask(
@@ -176,16 +175,18 @@ class Web:
 
     def _send(self, url: str, headers: dict[str, str]) -> httpx.Response:
         try:
-            client = self._client()
+            client = self._client(url)
             return client.send(client.build_request("GET", url, headers=headers), stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _failure(f"cannot download {_shown_text(url)}", error) from error
 
-    def _client(self) -> httpx.Client:
+    def _client(self, url: str) -> httpx.Client:
+        # Reading the certificates takes 50 ms, which a plain server on the same machine need not cost.
+        plain = url.startswith("http:") and not self.network.proxies.any
         with self._lock:
-            if self._opened is None:
-                self._opened = _client(self.network)
-            return self._opened
+            if plain not in self._opened:
+                self._opened[plain] = _client(self.network, plain=plain)
+            return self._opened[plain]
 
 
 def shown(url: httpx.URL) -> str:
@@ -200,8 +201,9 @@ def _shown_text(url: str) -> str:
         return without_credentials(url)
 
 
-def _client(network: Network) -> httpx.Client:
-    verify = _certificates(network)
+def _client(network: Network, *, plain: bool) -> httpx.Client:
+    # Trusting nobody is right for a client that never speaks TLS.
+    verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else _certificates(network)
     proxies = network.proxies
     mounts: dict[str, httpx.BaseTransport | None] = {}
     for scheme, proxy in (("http", proxies.http), ("https", proxies.https)):
@@ -231,6 +233,8 @@ def _certificates(network: Network) -> ssl.SSLContext:
         if chosen.file or chosen.folder:
             context = ssl.create_default_context(cafile=chosen.file, capath=chosen.folder)
         else:
+            import truststore
+
             context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if chosen.extra:
             context.load_verify_locations(cafile=chosen.extra)

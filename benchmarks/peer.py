@@ -1,0 +1,178 @@
+"""The peer: react-native-executorch's own downloader, beside etfetch, on the same archives.
+
+The archives are packed from the real Android libraries of the 0.9.2 npm package under the names that the 0.10
+releases have, and nginx serves them on loopback. The peer is `scripts/download-libs.js` of the 0.10.2
+package, run by Node as its postinstall runs it. Both packages come through `npm pack`.
+
+Both install the same: headers, core and OpenCV for two ABIs. That they leave the same files is checked before
+anything is timed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.timing import Command, settle
+from server_fixtures import daemons
+
+PEER = "react-native-executorch"
+LIBRARIES, DOWNLOADER = f"{PEER}@0.9.2", f"{PEER}@0.10.2"
+_ABIS = ("arm64-v8a", "x86_64")
+_GROUPS = {"core": ("executorch", "pthreadpool", "cpuinfo"), "opencv": ("opencv", "opencv-third-party")}
+_REQUEST = f"""\
+package = "{PEER}"
+version = "==0.10.0"
+platforms = ["android-arm64-v8a", "android-x86_64"]
+libraries = ["opencv"]
+"""
+_APP = {"name": "app", PEER: {"backends": [], "libs": ["opencv"]}}
+
+
+@dataclass(frozen=True)
+class Site:
+    """The folders of both installers, and the server's address. `package` is the peer's, unpacked."""
+
+    root: Path
+    url: str
+
+    @property
+    def project(self) -> Path:
+        return self.root / "project"
+
+    @property
+    def package(self) -> Path:
+        return self.root / "node_modules" / PEER
+
+    @property
+    def trees(self) -> tuple[Path, Path]:
+        """Where etfetch and the peer install to."""
+        return self.project / "third-party", self.package / "third-party"
+
+    @property
+    def caches(self) -> tuple[Path, Path]:
+        return self.root / "cache", self.root / "peer-cache"
+
+    def etfetch(self, *words: str) -> None:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("ETFETCH_")}
+        settings = {"ETFETCH_CACHE_DIR": str(self.caches[0]), "ETFETCH_BASE_URL": self.url}
+        _run([sys.executable, "-m", "etfetch", *words], self.project, {**kept, **settings})
+
+    def peer(self) -> None:
+        settings = {
+            "RNET_BASE_URL": self.url,
+            "RNET_LIBS_CACHE_DIR": str(self.caches[1]),
+            "INIT_CWD": str(self.root),
+        }
+        script = str(self.package / "scripts/download-libs.js")
+        _run(["node", script], self.package, {**os.environ, **settings})
+
+
+@contextmanager
+def site(root: Path) -> Iterator[Site]:
+    """Pack the archives, serve them, and set up both installers."""
+    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if not (nginx and shutil.which("node") and shutil.which("npm")):
+        raise SystemExit("the peer needs nginx, node and npm")
+    served = root / "served"
+    served.mkdir()
+    for name, data in _archives(_unpacked(root, LIBRARIES) / "third-party").items():
+        (served / name).write_bytes(data)
+        # The peer compares the whole text with the digest: nothing else may stand there.
+        (served / f"{name}.sha256").write_text(hashlib.sha256(data).hexdigest() + "\n")
+    with daemons.nginx(nginx, served) as server:
+        made = Site(root, server.url)
+        shutil.copytree(_unpacked(root, DOWNLOADER), made.package)
+        (root / "package.json").write_text(json.dumps(_APP))
+        made.project.mkdir()
+        (made.project / "etfetch.toml").write_text(_REQUEST)
+        yield made
+
+
+def commands(here: Site) -> dict[str, Command]:
+    """What is timed, by name. `same` installs once with both, and compares."""
+    mine, theirs = here.trees
+    my_cache, their_cache = here.caches
+
+    def cold() -> None:
+        settle(mine, my_cache)
+
+    def peer_cold() -> None:
+        settle(theirs, their_cache)
+
+    return {
+        "cold": Command(lambda: here.etfetch("install", "-q"), cold),
+        "peer cold": Command(here.peer, peer_cold),
+        "warm": Command(lambda: here.etfetch("install", "-q"), lambda: settle(mine)),
+        "peer warm": Command(here.peer, lambda: settle(theirs)),
+        "no-op": Command(lambda: here.etfetch("install", "-q"), lambda: None),
+        "peer no-op": Command(here.peer, lambda: None),
+    }
+
+
+def check_same(here: Site) -> tuple[int, int]:
+    """Install with both; the number of files and bytes, which must be the same files with the same bytes."""
+    # The package itself ships sources in that folder, which are not the downloader's work.
+    settle(*here.trees)
+    here.etfetch("install", "-q")
+    here.peer()
+    mine, theirs = (_contents(tree) for tree in here.trees)
+    if mine != theirs:
+        raise SystemExit("etfetch and its peer did not install the same files")
+    return len(mine), sum((here.trees[0] / name).stat().st_size for name in mine)
+
+
+def _contents(tree: Path) -> dict[str, str]:
+    return {
+        path.relative_to(tree).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in tree.rglob("*")
+        if path.is_file() and ".etfetch" not in path.parts
+    }
+
+
+def _archives(third_party: Path) -> dict[str, bytes]:
+    found = {"headers.tar.gz": _packed(third_party, ["include"])}
+    libraries = third_party / "android/libs"
+    for abi in _ABIS:
+        for group, names in _GROUPS.items():
+            folders = [f"{name}/{abi}" for name in names if (libraries / name / abi).is_dir()]
+            found[f"{group}-android-{abi}.tar.gz"] = _packed(libraries, folders)
+    return found
+
+
+def _packed(root: Path, folders: list[str]) -> bytes:
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as tape:
+        for folder in folders:
+            for path in sorted((root / folder).rglob("*")):
+                if path.is_file():
+                    tape.add(path, path.relative_to(root).as_posix())
+    return gzip.compress(plain.getvalue(), 6, mtime=0)
+
+
+def _unpacked(root: Path, package: str) -> Path:
+    """A package from the registry, by the user's own npm."""
+    folder = root / package.replace("@", "-")
+    folder.mkdir()
+    _run(["npm", "pack", "--silent", package], folder, dict(os.environ))
+    [tarball] = folder.glob("*.tgz")
+    with tarfile.open(tarball) as tape:
+        tape.extractall(folder, filter="data")
+    return folder / "package"
+
+
+def _run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{command[0]} failed: {done.stdout}{done.stderr}")
