@@ -177,8 +177,8 @@ def _machine(rounds: int) -> str:
     machine = f"{platform.system()} {platform.machine()} with {os.cpu_count()} cores"
     return (
         "# Benchmarks\n\n"
-        f"{machine}, Python {platform.python_version()}; {rounds} rounds, all commands in turn. The\n"
-        "times are this machine's; medians of the rounds' ratios are what is compared. Made by `make bench`.\n\n"
+        f"{machine}, Python {platform.python_version()}; {rounds} rounds, all commands in turn.\n"
+        "The times are this machine's; medians of the rounds' ratios are what is compared.\n\n"
     )
 
 
@@ -235,8 +235,8 @@ def _peer_report(times: Times, files: int, size: int) -> str:
         "",
         f"The same five archives ({files} files, {size / 1e6:.0f} MB unpacked: headers, core and OpenCV for",
         "two Android ABIs, packed from the real libraries of the 0.9.2 npm package), served by nginx on",
-        "loopback. The peer is `scripts/download-libs.js` of react-native-executorch 0.10.2, run by Node. Both",
-        "leave the same files; that is checked first.",
+        "loopback. The peer is `scripts/download-libs.js` of react-native-executorch 0.10.2, run by Node.",
+        "Both leave the same files; that is checked first.",
         "",
         "| what | etfetch | the peer | etfetch is | budget |",
         "| --- | ---: | ---: | ---: | ---: |",

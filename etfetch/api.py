@@ -40,6 +40,7 @@ def install(
     dry_run: bool = False,
     jobs: int | None = None,
     link_mode: str | None = None,
+    base_url: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Make the tree below `destination` match the request, as `etfetch install` does.
@@ -47,8 +48,8 @@ def install(
     `requirement` is a PEP 508 requirement such as `executorch[xnnpack]==1.5.1`, for folders without a project
     file. `project` is the folder that holds project file and lock (not searched upwards); `destination`
     defaults to what the project file says, or `third-party` below the project. `platforms` may hold `all`.
-    `jobs` is the number of downloads at once, `link_mode` is clone, copy or hardlink. `progress` hears of
-    downloads, from several threads.
+    `jobs` is the number of downloads at once, `link_mode` is clone, copy or hardlink, `base_url` a mirror
+    that is asked first. `progress` hears of downloads, from several threads.
 
     The report's sizes are bytes, its `destination` is absolute. Raises `EtfetchError`: code 2 for a wrong
     request, 3 for a stale lock (with `locked`), 4 for wrong bytes, 5 for the network, 6 for what is
@@ -65,6 +66,7 @@ def install(
         offline=offline,
         jobs=jobs,
         link_mode=link_mode,
+        base_url=base_url,
     )
     mode = Mode(locked=locked, frozen=frozen, dry_run=dry_run, force=force)
     return installing.run(options, mode, progress or Silent())
@@ -80,6 +82,7 @@ def lock(
     cache_dir: StrPath | None = None,
     offline: bool = False,
     upgrade: bool = False,
+    base_url: str | None = None,
 ) -> Lock:
     """Write `etfetch.lock` in the folder `project` and return it; parameters as for `install`.
 
@@ -94,6 +97,7 @@ def lock(
         variant=variant,
         cache_dir=_path(cache_dir),
         offline=offline,
+        base_url=base_url,
     )
     return locking.lock(options, upgrade=upgrade).lock
 

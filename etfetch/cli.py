@@ -30,11 +30,18 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 A project says what it wants in `etfetch.toml`, under `[tool.etfetch]` in `pyproject.toml`, or under
-"etfetch" in `package.json`. Environment: ETFETCH_SKIP_DOWNLOAD, ETFETCH_OFFLINE, ETFETCH_CACHE_DIR,
-ETFETCH_LINK_MODE, ETFETCH_JOBS, ETFETCH_PLATFORMS, ETFETCH_LOCK_TIMEOUT, ETFETCH_CONNECT_TIMEOUT,
-ETFETCH_READ_TIMEOUT, ETFETCH_RETRIES, NO_COLOR, CI. Exit codes: 0 done, 2 usage or configuration,
-3 lock out of date, 4 wrong bytes, 5 network, 6 offline and something missing, 7 cannot be satisfied,
-9 another process held the lock, 10 the tree differs from the lock, 130 interrupted.
+"etfetch" in `package.json`.
+
+Environment (each flag that has a variable names it in its command's help):
+  ETFETCH_SKIP_DOWNLOAD, ETFETCH_OFFLINE, ETFETCH_BASE_URL, ETFETCH_MIRRORS, ETFETCH_BLOCK_ORIGIN,
+  ETFETCH_TOKEN, GITHUB_TOKEN, NETRC, ETFETCH_CONFIG, ETFETCH_CACHE_DIR, ETFETCH_LINK_MODE, ETFETCH_JOBS,
+  ETFETCH_PLATFORMS, ETFETCH_LOCK_TIMEOUT, ETFETCH_CONNECT_TIMEOUT, ETFETCH_READ_TIMEOUT, ETFETCH_RETRIES,
+  HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, NO_COLOR, CI
+
+Exit codes:
+  0 done, 2 usage or configuration, 3 lock out of date, 4 wrong bytes, 5 network, 6 offline or origin
+  blocked and something missing, 7 cannot be satisfied, 9 another process held the lock, 10 the tree
+  differs from the lock, 130 interrupted
 """
 
 _INVALID_CHOICE = re.compile(
@@ -490,6 +497,7 @@ def parser() -> argparse.ArgumentParser:
         prog="etfetch",
         description="Install ExecuTorch's prebuilt native libraries, exactly and reproducibly.",
         epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     root.add_argument("--version", action="version", version=f"etfetch {__version__}")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)

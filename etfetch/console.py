@@ -226,16 +226,20 @@ class _Lines:
     console: Console
     _begun: dict[str, float] = field(default_factory=dict)
     _done: dict[str, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, name: str, size: int | None) -> None:  # noqa: ARG002  # the listener's signature
         self._begun[name] = time.monotonic()
         self._done[name] = 0
 
     def advance(self, name: str, count: int) -> None:
-        self._done[name] += count
+        # A file that comes in ranges is told of by several threads.
+        with self._lock:
+            self._done[name] += count
 
     def restart(self, name: str) -> None:
-        self._done[name] = 0
+        with self._lock:
+            self._done[name] = 0
 
     def end(self, name: str) -> None:
         seconds = time.monotonic() - self._begun[name]

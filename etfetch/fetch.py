@@ -120,7 +120,7 @@ def fetch_sidecar(artifact: Wanted, sidecar: str, servers: Servers) -> str:
     """
 
     def attempt(address: str) -> str:
-        text, where = servers.read(address, _MAX_SIDECAR)
+        text, where = servers.read(address, _MAX_SIDECAR, private=True)
         for file in (artifact.name, artifact.source.rpartition("/")[2]):
             found = sidecar_digest(text.decode("utf-8", "replace"), file)
             if found is not None:

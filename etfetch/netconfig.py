@@ -179,10 +179,11 @@ def _netrc() -> tuple[Credential, ...]:
     import netrc
 
     named = _variable("NETRC")
-    for path in [Path(named)] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]:
+    for name in [named] if named else ["~/.netrc", "~/_netrc"]:
+        path = Path(os.path.expanduser(name))
         try:
             found = netrc.netrc(str(path))
-        except (OSError, RuntimeError):
+        except OSError:
             continue
         except (netrc.NetrcParseError, UnicodeDecodeError) as error:
             # Only where: what it says may quote the password.
@@ -247,9 +248,9 @@ def _npm() -> Mapping[str, str]:
     if not _variable("npm_config_user_agent"):
         return {}
     prefix = "npm_config_"
-    return {
-        name[len(prefix) :].lower(): value for name, value in os.environ.items() if name.startswith(prefix)
-    }
+    # Windows knows these names in capitals.
+    lower = {name.lower(): value for name, value in os.environ.items()}
+    return {name[len(prefix) :]: value for name, value in lower.items() if name.startswith(prefix)}
 
 
 def _variable(name: str) -> str:

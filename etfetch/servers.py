@@ -22,7 +22,7 @@ from etfetch.errors import (
     OfflineError,
 )
 from etfetch.mirrors import Index, Place, Wanted
-from etfetch.sources import Network, is_web, opener, transfer
+from etfetch.sources import Network, github, is_web, opener, transfer
 from etfetch.sources.web import StatusError, Web
 
 if TYPE_CHECKING:
@@ -172,10 +172,19 @@ class Servers:
         except UnicodeDecodeError as error:
             raise ManifestError(f"{url}: not UTF-8 at byte {error.start}") from error
 
-    def read(self, url: str, limit: int) -> tuple[bytes, str]:
-        """A small file and where it came from; `NetworkError` when it is longer than `limit` bytes."""
+    def read(self, url: str, limit: int, *, private: bool = False) -> tuple[bytes, str]:
+        """A small file and where it came from; `NetworkError` when it is longer than `limit` bytes.
+
+        With `private` a file that is not there is looked for among the assets of a private release.
+        """
         if is_web(url):
-            return transfer.read(self.web, url, limit)
+            try:
+                return transfer.read(self.web, url, limit)
+            except StatusError as error:
+                asset = github.find(self.web, url) if private and error.missing else None
+                if asset is None:
+                    raise
+            return transfer.read(self.web, asset, limit, github.ACCEPT)
         with opener(url)(url, self.web.network) as stream:
             data = b""
             for chunk in stream.chunks:

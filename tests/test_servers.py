@@ -13,6 +13,7 @@ import trustme
 
 from etfetch.credentials import basic, bearer
 from etfetch.digest import of_bytes
+from etfetch.sources import github
 from server_fixtures import fault_server, release_tree
 from server_fixtures.fault_server import FaultServer, redirect, serve, status
 from server_fixtures.release_server import ReleaseServer, bytes_instead
@@ -490,6 +491,48 @@ def test_an_api_that_answers_nonsense(world: World) -> None:
         ran = world.run("install")
         assert ran.code == 5
         assert "did not answer with a release" in ran.err
+
+
+def test_the_sidecar_of_a_private_release(world: World) -> None:
+    with _forge("hush") as server:
+        tags, api = "/api/v3/repos/o/r/releases/tags/v1%2F0", "/api/v3/repos/o/r/releases/assets"
+        assets = [{"id": 7, "name": "a.tar.gz"}, {"id": 8, "name": "a.tar.gz.sha256"}]
+        server.files[tags] = json.dumps({"assets": assets}).encode()
+        server.files[f"{api}/8"] = f"{of_bytes(DATA)}\n".encode()
+        server.faults[f"{api}/8"] = [_guarded(bearer("hush"))]
+        _project(world)
+        manifest = world.project / "manifests/one/1.0.toml"
+        manifest.write_text(
+            manifest.read_text().replace(f'sha256 = "{of_bytes(DATA)}"', 'checksum = "sidecar"')
+        )
+        world.setenv(ETFETCH_BASE_URL=f"{server.url}/o/r/releases/download/v1%2F0", ETFETCH_TOKEN="hush")
+        world.ok("install")
+        assert of_bytes(DATA) in world.lock.read_text()
+
+
+@pytest.mark.parametrize(
+    ("url", "release"),
+    [
+        (
+            "https://github.com/o/r.x/releases/download/v1.0/a%20b.zip",
+            "https://api.github.com/repos/o/r.x/releases/tags/v1.0",
+        ),
+        (
+            "https://git.internal:8443/o/r/releases/download/v%2B1/a%20b.zip",
+            "https://git.internal:8443/api/v3/repos/o/r/releases/tags/v%2B1",
+        ),
+    ],
+)
+def test_where_a_private_asset_is_looked_up(url: str, release: str) -> None:
+    assert github.asset_of(url) == github.Asset(release, "a b.zip")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://github.com/o/r/archive/v1.zip", "https://h/releases/download/v1/a.zip", "file:///o/r/releases"],
+)
+def test_what_is_no_asset(url: str) -> None:
+    assert github.asset_of(url) is None
 
 
 # Certificates
