@@ -141,10 +141,8 @@ def unpack(
         with _reading(archive, archive_format, budget, name) as members:
             checker = _Checker(name, budget)
             for member in members:
-                if halted():
-                    raise HaltedError
                 checker.check(member)
-                _write(name, member, [sink for sink in sinks if sink.takes(member)])
+                _write(name, member, [sink for sink in sinks if sink.takes(member)], halted)
             checker.check_links()
         return [sink.finish() for sink in sinks]
     except BaseException:
@@ -315,7 +313,7 @@ class _Sink:
         return TreeFile(path, len(target), 0, hashlib.sha256(target.encode()).hexdigest(), target)
 
 
-def _write(archive: str, member: _Member, sinks: Sequence[_Sink]) -> None:
+def _write(archive: str, member: _Member, sinks: Sequence[_Sink], halted: Callable[[], bool]) -> None:
     """Write a file's bytes into every folder that takes it, in one reading: a stream has only one."""
     if not sinks:
         return
@@ -325,11 +323,13 @@ def _write(archive: str, member: _Member, sinks: Sequence[_Sink]) -> None:
     with ExitStack() as stack:
         files = [stack.enter_context(sink.create(member, mode)) for sink in sinks]
         source = stack.enter_context(member.open())
-        while written <= member.size and (chunk := source.read(CHUNK)):
+        while written <= member.size and not halted() and (chunk := source.read(CHUNK)):
             written += len(chunk)
             hasher.update(chunk)
             for file in files:
                 file.write(chunk)
+    if halted():
+        raise HaltedError
     if written != member.size:
         raise _broken(archive, member.name, f"{member.size} bytes announced, {written} or more found")
     for sink in sinks:

@@ -462,9 +462,9 @@ def _serve(parsed: argparse.Namespace, options: Options, speaker: Console) -> in
     serving = server.serving(Path(parsed.folder), parsed.host, parsed.port, speaker.say)
     host, port = serving.server_address[:2]
     shown = f"[{host!s}]" if ":" in str(host) else str(host)
-    speaker.say(f"serving `{parsed.folder}` on http://{shown}:{port} (stop it with Ctrl-C)")
-    speaker.say(f"hint: ETFETCH_BASE_URL=http://{shown}:{port} etfetch install")
     with serving, suppress(KeyboardInterrupt):
+        speaker.say(f"serving `{parsed.folder}` on http://{shown}:{port} (stop it with Ctrl-C)")
+        speaker.say(f"hint: ETFETCH_BASE_URL=http://{shown}:{port} etfetch install")
         serving.serve_forever()
     return 0
 

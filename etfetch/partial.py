@@ -106,7 +106,10 @@ class Partial:
 
     def add(self, piece: Piece, file: IO[bytes], chunk: bytes) -> None:
         """Write the next bytes of a piece."""
-        file.write(chunk)
+        rest = memoryview(chunk)
+        while rest:
+            # Unbuffered, so that what is told is on its way to the disk; it may take less than all.
+            rest = rest[file.write(rest) :]
         with self._lock:
             if self._hasher is not None:
                 # Only from the front to the end in one go: anything else is hashed when it is whole.

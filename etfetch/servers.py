@@ -22,7 +22,7 @@ from etfetch.errors import (
     OfflineError,
 )
 from etfetch.mirrors import Index, Place, Wanted
-from etfetch.sources import Network, github, is_web, opener, transfer
+from etfetch.sources import Network, gather, github, is_web, opener, transfer
 from etfetch.sources.web import StatusError, Web
 
 if TYPE_CHECKING:
@@ -186,12 +186,7 @@ class Servers:
                     raise
             return transfer.read(self.web, asset, limit, github.ACCEPT)
         with opener(url)(url, self.web.network) as stream:
-            data = b""
-            for chunk in stream.chunks:
-                data += chunk
-                if len(data) > limit:
-                    raise NetworkError(f"{stream.where} is longer than {limit} bytes, and should be small")
-            return data, stream.where
+            return gather(stream.chunks, limit, stream.where), stream.where
 
     def _ask_index(self, url: str) -> Index | None:
         try:

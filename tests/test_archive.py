@@ -17,8 +17,9 @@ import pytest
 import zstandard
 
 from etfetch import archive
-from etfetch.archive import Budget, Selection, escape_reason, unpack
+from etfetch.archive import Budget, HaltedError, Selection, escape_reason, unpack
 from etfetch.errors import ArchiveError
+from server_fixtures.release_tree import Entry, pack_tar
 from tests.archives import overlapping_zip, raw_zip, tar, tar_entry, tar_gz, zip_entry, zipped
 
 ALL = ("**",)
@@ -507,3 +508,16 @@ def _mutated(chance: random.Random, data: bytes) -> bytes:
 )
 def test_escape_reason(target: str, *, ok: bool) -> None:
     assert (escape_reason("a/link", target, {}) is None) == ok
+
+
+@pytest.mark.parametrize("after", [0, 1, 5])
+def test_halting(tmp_path: Path, after: int) -> None:
+    """Whoever is not wanted any more stops in the middle of a file, and leaves nothing."""
+    archive = tmp_path / "a.tar"
+    archive.write_bytes(pack_tar([Entry("a", bytes(5 << 20)), Entry("b", b"b")], ""))
+    folder = tmp_path / "out"
+    folder.mkdir()
+    asked = iter([False] * after)
+    with pytest.raises(HaltedError):
+        unpack(archive, "tar", [Selection(folder, ("**",))], halted=lambda: next(asked, True))
+    assert list(folder.iterdir()) == []

@@ -127,7 +127,7 @@ def test_the_command_says_where_and_ends_with_ctrl_c(world: World) -> None:
     process = world.spawn("serve", str(world.tree), "--port", "0")
     assert process.stderr is not None
     line = process.stderr.readline()
-    assert line.startswith(f"serving `{world.tree}` on http://127.0.0.1:")
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0
-    process.communicate()
+    process.communicate(timeout=20)
+    assert line.startswith(f"serving `{world.tree}` on http://127.0.0.1:")
+    assert process.returncode == 0

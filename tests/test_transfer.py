@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import signal
@@ -11,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tenacity import wait_random_exponential
@@ -24,6 +26,9 @@ from etfetch.sources.transfer import StoppedError, Transfer
 from etfetch.sources.web import Answer, Web
 from server_fixtures import fault_server
 from server_fixtures.fault_server import Exchange, Fault, FaultServer, serve, status
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 DATA = random.Random(3).randbytes(400_000)
 SHA = of_bytes(DATA)
@@ -336,3 +341,16 @@ def test_memory_stays_flat(tmp_path: Path, ranges: bool) -> None:
         assert len(made.requests) == (4 if ranges else 1)
     before, after = map(int, done.stdout.split())
     assert after - before < 20_000, "kilobytes"
+
+
+def test_a_disk_that_takes_less_than_it_is_given(cache: Cache) -> None:
+    class Slow(io.BytesIO):
+        def write(self, data: Buffer) -> int:
+            return super().write(memoryview(data)[:3])
+
+    with cache.partial(SHA) as partial:
+        partial.begin("x", "y", [(0, 8)])
+        slow = Slow()
+        partial.add(partial.pieces[0], slow, b"12345678")
+        assert slow.getvalue() == b"12345678"
+        assert partial.whole

@@ -8,13 +8,13 @@ all (verification, mirrors, the cache, progress) is `fetch`'s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from etfetch.credentials import Credentials
-from etfetch.errors import ManifestError
+from etfetch.errors import ManifestError, NetworkError
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,16 @@ class Network:
 
 
 Opener = Callable[[str, Network], AbstractContextManager[Stream]]
+
+
+def gather(chunks: Iterable[bytes], limit: int, where: str) -> bytes:
+    """All bytes of something small; `NetworkError` when it has more than `limit`."""
+    data = b""
+    for chunk in chunks:
+        data += chunk
+        if len(data) > limit:
+            raise NetworkError(f"{where} is longer than {limit} bytes, and should be small")
+    return data
 
 
 def is_web(source: str) -> bool:

@@ -33,6 +33,7 @@ from tenacity import (
 
 from etfetch.errors import NetworkError
 from etfetch.partial import Partial, Piece
+from etfetch.sources import gather
 from etfetch.sources.web import Answer, StatusError, TransientError, Web
 
 MULTI_FROM = 32 << 20
@@ -340,12 +341,7 @@ def read(web: Web, url: str, limit: int, accept: str = "*/*") -> tuple[bytes, st
 
     def attempt() -> tuple[bytes, str]:
         with web.ask(url, accept=accept) as answer:
-            data = b""
-            for chunk in answer.chunks:
-                data += chunk
-                if len(data) > limit:
-                    raise NetworkError(f"{answer.where} is longer than {limit} bytes, and should be small")
-            return data, answer.where
+            return gather(answer.chunks, limit, answer.where), answer.where
 
     retrying = Retrying(
         stop=stop_after_attempt(web.network.retries),
