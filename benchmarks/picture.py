@@ -31,6 +31,7 @@ def write(path: Path, times: Times) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("milliseconds, median of the rounds")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower right")
+    axes.set_xlim(right=1.5 * max(*mine, *theirs))
+    axes.legend(frameon=False, loc="center right")
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
