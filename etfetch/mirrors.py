@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from etfetch import digest, paths
 from etfetch.errors import ConfigError, ManifestError
@@ -146,11 +146,21 @@ def _is_file_name(name: str) -> bool:
     return is_name(name) and paths.unsafe_reason(name) is None
 
 
+def _has_port(parts: SplitResult) -> bool:
+    """Whether the port, if there is one, is a number that a port can have."""
+    try:
+        return parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+
+
 def _base(word: str, where: str) -> str:
     parts = urlsplit(word)
-    if parts.scheme not in SCHEMES or not (parts.netloc or parts.scheme == "file"):
+    if parts.scheme not in SCHEMES or not (parts.netloc or parts.scheme == "file") or not _has_port(parts):
+        # What cannot be read may hold a login in the wrong place.
+        shown = "a part of the list" if "@" in word or not _has_port(parts) else f"`{word}`"
         raise ConfigError(
-            f"{where}: `{word}` is not the address of a mirror",
+            f"{where}: {shown} is not the address of a mirror",
             hint=f"write a URL (`https://releases.internal/et`), or `{ORIGIN}`; separate them by `,` or `|`",
         )
     if parts.query or parts.fragment or " " in word or paths.has_control(word):

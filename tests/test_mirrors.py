@@ -40,6 +40,13 @@ def test_what_is_no_mirror(text: str) -> None:
     assert caught.value.message.startswith("`ETFETCH_MIRRORS`: ")
 
 
+@pytest.mark.parametrize("text", ["me:secret@host/et", "https//me:secret@host", "https://me:secret"])
+def test_a_login_in_the_wrong_place_is_not_repeated(text: str) -> None:
+    with pytest.raises(ConfigError, match="a part of the list is not the address of a mirror") as caught:
+        mirrors.parse(text, "`ETFETCH_MIRRORS`")
+    assert "secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("text", [f"{A}?x=1", f"{A}#x", "https://a/b c"])
 def test_an_address_without_ornaments(text: str) -> None:
     with pytest.raises(ConfigError, match="has no query, fragment or space"):

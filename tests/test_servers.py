@@ -580,6 +580,19 @@ def test_certificates_that_cannot_be_read(world: World, name: str) -> None:
     assert f"cannot read the certificates in `{name}`" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("proxy", "told"),
+    [("gopher://me:hush@p:1", "it is no address"), ("socks5://me:hush@p:1", "it is SOCKS, which needs")],
+)
+def test_a_proxy_that_cannot_be_used(world: World, proxy: str, told: str) -> None:
+    _project(world, "https://127.0.0.1:9/a.tar.gz")
+    world.setenv(ALL_PROXY=proxy, NO_PROXY="", no_proxy="")
+    ran = world.run("install")
+    assert ran.code == 2
+    assert told in ran.err
+    assert "hush" not in ran.err
+
+
 def test_encryption_is_never_given_up(world: World, authority: tuple[ssl.SSLContext, Path]) -> None:
     context, path = authority
     with FaultServer(tls=context) as server, FaultServer({"/a.tar.gz": DATA}) as plain:

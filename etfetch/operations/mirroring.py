@@ -38,6 +38,7 @@ class Created:
 class _Release:
     """A release to mirror, with the archives of it that are wanted."""
 
+    catalogue: Catalogue
     manifest: Manifest
     artifacts: tuple[LockedArtifact, ...]
 
@@ -64,17 +65,13 @@ def create(
         if lock is not None:
             releases = [_of_lock(workspace, _read_lock(workspace, lock), options)]
         else:
-            releases = [
-                _whole(workspace, manifest, options)
-                for text in requirements
-                for manifest in _admitted(workspace, text)
-            ]
+            releases = [found for text in requirements for found in _admitted(workspace, text, options)]
         placed = present = 0
         for release in releases:
             before = [a for a in release.artifacts if _is_there(mirror, release.manifest, a)]
             todo = [a for a in release.artifacts if a not in before]
             _bring(workspace, mirror, release.manifest, todo, progress)
-            _describe(workspace, mirror, release)
+            _describe(mirror, release)
             placed, present = placed + len(todo), present + len(before)
     mirror.publish()
     named = tuple(f"{r.manifest.package} {r.manifest.version}" for r in releases)
@@ -137,10 +134,10 @@ def _of_lock(workspace: Workspace, lock: Lock, options: Options) -> _Release:
             hint="upgrade etfetch, or name the mirror that has its manifest: `--base-url`",
         )
     wanted = lock.for_platforms(config.named_platforms(options) or lock.request.platforms)
-    return _Release(catalogue.manifest(package, version), wanted.artifacts)
+    return _Release(catalogue, catalogue.manifest(package, version), wanted.artifacts)
 
 
-def _admitted(workspace: Workspace, text: str) -> list[Manifest]:
+def _admitted(workspace: Workspace, text: str, options: Options) -> list[_Release]:
     """Every release that a requirement admits; pre-releases only if it names one."""
     requirement = parse_requirement(text)
     if requirement.extras:
@@ -149,17 +146,19 @@ def _admitted(workspace: Workspace, text: str) -> list[Manifest]:
             hint="leave out the components, or mirror what a lock needs: `--lock`",
         )
     catalogue = workspace.catalogue(requirement.package)
-    return releases_of(catalogue, requirement.package, requirement.version)
+    manifests = releases_of(catalogue, requirement.package, requirement.version)
+    return [_whole(workspace, catalogue, manifest, options) for manifest in manifests]
 
 
-def _whole(workspace: Workspace, manifest: Manifest, options: Options) -> _Release:
+def _whole(workspace: Workspace, catalogue: Catalogue, manifest: Manifest, options: Options) -> _Release:
     platforms = config.named_platforms(options)
     wanted = [
         artifact
         for artifact in manifest.artifacts
         if _has(artifact, platforms) and options.variant in {None, artifact.variant or options.variant}
     ]
-    return _Release(manifest, tuple(_pinned(workspace, manifest, artifact) for artifact in wanted))
+    artifacts = tuple(_pinned(workspace, manifest, artifact) for artifact in wanted)
+    return _Release(catalogue, manifest, artifacts)
 
 
 def _has(artifact: Artifact, platforms: Sequence[str]) -> bool:
@@ -207,10 +206,9 @@ def _bring(
             place(fetched.artifact)
 
 
-def _describe(workspace: Workspace, mirror: MirrorFolder, release: _Release) -> None:
+def _describe(mirror: MirrorFolder, release: _Release) -> None:
     """The manifest, word for word, and what else it refers to."""
-    manifest = release.manifest
-    catalogue = workspace.catalogue(manifest.package)
+    catalogue, manifest = release.catalogue, release.manifest
     mirror.write_manifest(
         manifest.package, manifest.version, catalogue.texts[manifest.package][manifest.version].text
     )

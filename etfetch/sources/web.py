@@ -185,7 +185,10 @@ class Web:
         plain = url.startswith("http:") and not self.network.proxies.any
         with self._lock:
             if plain not in self._opened:
-                self._opened[plain] = _client(self.network, plain=plain)
+                try:
+                    self._opened[plain] = _client(self.network, plain=plain)
+                except (ValueError, ImportError, httpx.InvalidURL) as error:
+                    raise _bad_proxy(error) from None
             return self._opened[plain]
 
 
@@ -222,6 +225,17 @@ def _client(network: Network, *, plain: bool) -> httpx.Client:
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
         headers={"user-agent": f"etfetch/{__version__}"},
         trust_env=True,
+    )
+
+
+def _bad_proxy(error: Exception) -> ConfigError:
+    """What is wrong with a proxy's address, without the address: it may hold a password."""
+    what = (
+        "SOCKS, which needs the Python package `socksio`" if isinstance(error, ImportError) else "no address"
+    )
+    return ConfigError(
+        f"a proxy's address cannot be used: it is {what}",
+        hint="check `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, and npm's `proxy`",
     )
 
 
