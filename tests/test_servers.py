@@ -603,3 +603,51 @@ def test_encryption_is_never_given_up(world: World, authority: tuple[ssl.SSLCont
         assert ran.code == 5
         assert "redirects to an address without encryption" in ran.err
         assert plain.requests == []
+
+
+# Secrets
+
+SECRETS = ("hush-url", "hush-token", "hush-netrc", "hush-config", "hush-query")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        serve(),
+        status(401),
+        status(500),
+        status(404),
+        fault_server.reset_before_headers,
+        fault_server.bytes_instead(b"<!DOCTYPE html><p>log in</p>"),
+        fault_server.bytes_instead(b"wrong bytes"),
+        redirect("gopher://elsewhere/?x=hush-query"),
+        redirect("http://127.0.0.1:9/?x=hush-query"),
+        fault_server.stall(10),
+    ],
+)
+@pytest.mark.parametrize("words", [["-v"], ["--json"]])
+def test_no_secret_anywhere(world: World, fault: fault_server.Fault, words: list[str]) -> None:
+    """Whatever goes wrong: not in a word that is said, not in a file that is written, not at another server."""
+    netrc, configuration = world.root / "netrc", world.root / "config.toml"
+    netrc.write_text("machine 127.0.0.1 login me password hush-netrc\n")
+    configuration.write_text('[credentials."other.internal"]\ntoken = "hush-config"\n')
+    world.setenv(
+        NETRC=str(netrc),
+        ETFETCH_CONFIG=str(configuration),
+        ETFETCH_TOKEN="hush-token",
+        ETFETCH_READ_TIMEOUT="0.5",
+    )
+    with FaultServer({PRIVATE: DATA, "/et/index.json": _index()}) as server, FaultServer() as origin:
+        _project(world, f"{origin.url.replace('127.0.0.1', 'localhost')}/a.tar.gz")
+        server.faults[PRIVATE] = [fault] * 9
+        address = server.url.replace("://", "://me:hush-url@")
+        world.setenv(ETFETCH_MIRRORS=f"{address}/et|origin")
+        ran = world.run("install", *words)
+        said = ran.out + ran.err
+        for asked in origin.requests:
+            said += repr(asked)
+    for folder in (world.project, world.cache):
+        for path in folder.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                said += f"{path}\n{path.read_bytes()!r}"
+    assert [secret for secret in SECRETS if secret in said] == []
