@@ -53,7 +53,7 @@ EDGE = {
     "console",
 }
 OPERATIONS = {"operations"}
-TOP = {"cli", "api", "__main__", "__init__"}
+TOP = {"cli", "arguments", "api", "__main__", "__init__"}
 LAYERS = [FOUNDATION, RULES | SHORT_CUT, EDGE, OPERATIONS, TOP]
 
 EDGE_TO_EDGE = {
@@ -78,7 +78,7 @@ ONLY_IN = {
     "filelock": {"cache.py"},
     "tarfile": {"archive.py", "bundle.py"},
     "zipfile": {"archive.py"},
-    "argparse": {"cli.py"},
+    "argparse": {"cli.py", "arguments.py"},
     "platformdirs": {"config.py", "netconfig.py"},
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from etfetch import cli
+from etfetch import arguments
 from etfetch.cache import ABANDONED_AFTER, Cache
 from etfetch.digest import of_bytes
 from etfetch.plan import TreeFile
@@ -278,7 +278,7 @@ def test_limits_that_make_no_sense(world: World, words: list[str], told: str) ->
     [("0", 0), ("5GB", 5 * 10**9), ("1.5k", 1500), ("2MiB", 2 << 20), ("7", 7), ("3 TB", 3 * 10**12)],
 )
 def test_sizes(text: str, count: int) -> None:
-    assert cli._bytes(text) == count
+    assert arguments._bytes(text) == count
 
 
 def test_ci_without_a_lock(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -12,21 +13,39 @@ from pathlib import Path
 
 import pytest
 
-from etfetch import __version__, cli, durable
+from etfetch import __version__, arguments, cli, durable
 from tests.world import REQUEST, World
 
-COMMANDS = ["install", "lock", "add", "remove", "list", "verify", "why", "outdated", "init", "doctor"]
+
+def _commands(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The words of every command and group of commands."""
+    yield words
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, child in action.choices.items():
+                yield from _commands(child, (*words, name))
 
 
-@pytest.mark.parametrize("command", [[], ["cache"], *([name] for name in COMMANDS), ["cache", "prune"]])
-def test_help(world: World, command: list[str]) -> None:
+def test_every_command_is_run_by_something() -> None:
+    named = set()
+    for words in _commands(arguments.parser()):
+        parser: argparse.ArgumentParser = arguments.parser()
+        for word in words:
+            [action] = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+            parser = action.choices[word]
+        named.add(parser.get_default("command"))
+    assert named - {None} == set(cli._COMMANDS)
+
+
+@pytest.mark.parametrize("command", list(_commands(arguments.parser())), ids=" ".join)
+def test_help(world: World, command: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as caught:
         world.run(*command, "--help")
     assert caught.value.code == 0
 
 
 def test_every_flag_with_a_variable_says_so() -> None:
-    text = cli.parser().format_help()
+    text = arguments.parser().format_help()
     assert "ETFETCH_CACHE_DIR" in text
     assert "Exit codes" in text
 

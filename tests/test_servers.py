@@ -627,7 +627,7 @@ SECRETS = ("hush-url", "hush-token", "hush-netrc", "hush-config", "hush-query")
 )
 @pytest.mark.parametrize("words", [["-v"], ["--json"]])
 def test_no_secret_anywhere(world: World, fault: fault_server.Fault, words: list[str]) -> None:
-    """Whatever goes wrong: not in a word that is said, not in a file that is written, not at another server."""
+    """Whatever goes wrong: not in what is said, not in a file that is written, not at another server."""
     netrc, configuration = world.root / "netrc", world.root / "config.toml"
     netrc.write_text("machine 127.0.0.1 login me password hush-netrc\n")
     configuration.write_text('[credentials."other.internal"]\ntoken = "hush-config"\n')
