@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,29 +94,38 @@ class MirrorFolder:
 
     def verify(self) -> Verified:
         """Read every file of the mirror and compare it with the index, the manifests and the digests."""
-        problems = [f"{self._shown(path)}: a link" for path in self._links()]
+        links = [f"{self._shown(path)}: a link" for path in self._links()]
+        if links:
+            # Nothing is read through one, so there is no more to say.
+            return Verified(0, 0, 0, tuple(links))
         try:
             index = mirrors.parse_index(json.loads(self._text(INDEX)), INDEX)
         except (EtfetchError, ValueError, OSError) as error:
-            return Verified(0, 0, 0, (*problems, f"{INDEX}: {_told(error)}"))
+            return Verified(0, 0, 0, (f"{INDEX}: {_told(error)}",))
+        problems = []
         for name, sha256 in sorted(index.operators.items()):
             problems += self._against(f"{OPERATORS}/{name}.txt", sha256)
-        archives = size = 0
+        sizes = []
         for package, version, sha256 in _releases(index):
-            inside = f"{package}/{version}"
-            found = self._against(f"{inside}/{MANIFEST}", sha256)
-            problems += found
-            if found:
-                continue
-            release = self._manifest(package, version)
-            for artifact in release.artifacts:
-                checked, wrong = self._check(inside, artifact)
-                archives, size, problems = (
-                    archives + (checked is not None),
-                    size + (checked or 0),
-                    problems + wrong,
-                )
-        return Verified(sum(map(len, index.packages.values())), archives, size, tuple(problems))
+            found, wrong = self._verify_release(package, version, sha256)
+            sizes += found
+            problems += wrong
+        releases = sum(map(len, index.packages.values()))
+        return Verified(releases, len(sizes), sum(sizes), tuple(problems))
+
+    def _verify_release(self, package: str, version: str, sha256: str) -> tuple[list[int], list[str]]:
+        """The sizes of a release's archives that are there, and what is wrong."""
+        inside = f"{package}/{version}"
+        problems = self._against(f"{inside}/{MANIFEST}", sha256)
+        if problems:
+            return [], problems
+        try:
+            artifacts = self._manifest(package, version).artifacts
+        except ManifestError as error:
+            return [], [error.message]
+        checked = [self._check(inside, artifact) for artifact in artifacts]
+        sizes = [size for size, _ in checked if size is not None]
+        return sizes, [problem for _, wrong in checked for problem in wrong]
 
     def _check(self, inside: str, artifact: Artifact) -> tuple[int | None, list[str]]:
         """An archive's size and what is wrong with it; None if it is not there, which is no fault."""
@@ -240,7 +248,6 @@ class MirrorFolder:
         self._make(path.parent)
         if not path.is_file() or path.read_bytes() != data:
             durable.write_file(path, data, self._scratch())
-            path.chmod(stat.S_IMODE(path.stat().st_mode) | 0o044)
 
     def _make(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

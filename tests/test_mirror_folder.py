@@ -191,7 +191,19 @@ def test_no_way_out_through_a_link(locked: World, name: str) -> None:
         assert outside.read_text() == "precious"
     else:
         assert list(outside.iterdir()) == []
-    assert locked.run("mirror", "verify", "../mirror").code in {2, 4}
+    ran = locked.run("mirror", "verify", "../mirror")
+    assert ran.code == 4
+    assert f"{name}: a link" in ran.err
+
+
+def test_a_manifest_that_nobody_can_read(locked: World) -> None:
+    locked.ok("mirror", "create", "../mirror", "--lock")
+    path = locked.root / "mirror" / RELEASE / "manifest.toml"
+    path.write_text("schema = 2\n")
+    release_tree.write_index(locked.root / "mirror")
+    ran = locked.run("mirror", "verify", "../mirror")
+    assert ran.code == 4
+    assert "schema: this etfetch reads manifests of schema 1, not 2" in ran.err
 
 
 def test_a_link_that_came_later_is_found(locked: World) -> None:
