@@ -70,9 +70,11 @@ class Partial:
             pieces = [Piece(*_numbers(piece)) for piece in known["pieces"]]
             if not copying.clone(other, self.path):
                 copying.copy(other, self.path)
-            if not pieces or not known["validator"] or self.path.stat().st_size < _furthest(pieces):
+            validator = str(known["validator"])
+            is_sendable = validator.isascii() and validator.isprintable()
+            if not (pieces and validator and is_sendable) or self.path.stat().st_size < _furthest(pieces):
                 return False
-            self.address, self.validator = str(known["address"]), str(known["validator"])
+            self.address, self.validator = str(known["address"]), validator
         except (OSError, ValueError, KeyError, TypeError):
             return False
         self.pieces = pieces

@@ -53,7 +53,7 @@ class Exchange:
         """Send a status line (`200 OK`, or a whole `HTTP/1.0 …`) and headers."""
         first = line if line.startswith("HTTP/") else f"HTTP/1.1 {line}"
         lines = [first, *(f"{name}: {value}" for name, value in headers.items()), "", ""]
-        self.writer.write("\r\n".join(lines).encode())
+        self.writer.write("\r\n".join(lines).encode("latin-1"))
         await self.writer.drain()
 
     async def body(self, data: bytes) -> None:

@@ -250,6 +250,8 @@ def test_what_another_left_is_copied_not_taken(web: Web, server: FaultServer, ca
         '{"address": "x", "validator": "y", "pieces": [[0, "5", 10]]}',
         '{"address": "x", "validator": "y", "pieces": [[0, 5]]}',
         '{"address": "x", "validator": "y", "pieces": [[0, 50, 100]]}',
+        '{"address": "x", "validator": "\\u00b5", "pieces": [[0, 5, 10]]}',
+        '{"address": "x", "validator": "y\\n", "pieces": [[0, 5, 10]]}',
         "[]",
     ],
 )

@@ -31,6 +31,8 @@ _MISSING = frozenset({404, 410})
 _PARTIAL_CONTENT = 206
 _SUCCESS = frozenset({200, _PARTIAL_CONTENT})
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+# RFC 9110 also allows bytes above ASCII, which could not be sent back in every client's headers.
+_STRONG_ETAG = re.compile(r'"[\x21\x23-\x7e]*"')
 _CERTIFICATE_VARIABLES = "`SSL_CERT_FILE`"
 
 
@@ -288,6 +290,7 @@ def _answer(response: httpx.Response) -> Answer:
     if partial:
         start, stop, size = _span(response)
     etag = headers.get("etag", "")
+    modified = headers.get("last-modified", "")
     encoding = headers.get("content-encoding", "").strip().lower()
     return Answer(
         partial=partial,
@@ -295,8 +298,8 @@ def _answer(response: httpx.Response) -> Answer:
         stop=stop,
         size=size,
         delimited=bool(length) or "transfer-encoding" in headers,
-        etag="" if etag.startswith("W/") else etag,
-        modified=headers.get("last-modified", ""),
+        etag=etag if _STRONG_ETAG.fullmatch(etag) else "",
+        modified=modified if modified.isascii() and modified.isprintable() else "",
         encoding="" if encoding == "identity" else encoding,
         where=shown(response.url),
         chunks=_chunks(response),
