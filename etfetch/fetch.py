@@ -158,7 +158,7 @@ class _Arrived:
 
 
 class _Batch:
-    """The downloads of one `fetch_each`, in several threads, and the way to stop them all."""
+    """The downloads of one `fetching`, in several threads, and the way to stop them all."""
 
     def __init__(self, release: Release, store: Store, servers: Servers, progress: Progress) -> None:
         self._release = release
@@ -199,7 +199,7 @@ class _Batch:
                 raise
         else:
             return
-        # Pieces of two versions of a file, or of a disk that lost some: once more, in one go.
+        # Pieces of two versions of a file, or of a disk that lost some: once more, from its first byte.
         self._progress.restart(artifact.name)
         self._keep(artifact, partial, self._receive(address, artifact, partial))
 
@@ -239,6 +239,8 @@ class _Batch:
     def _copy(self, source: str, artifact: LockedArtifact, partial: Partial) -> _Arrived:
         """From a source that is no web server: a file, or a package client."""
         expected = _Expected(artifact)
+        # Another place may have delivered a part of it before.
+        self._progress.restart(artifact.name)
         partial.begin(source, "", [(0, None)])
         [piece] = partial.pieces
         with opener(source)(source, self._servers.web.network) as stream, partial.writing(piece) as file:
