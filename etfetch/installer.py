@@ -18,7 +18,6 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum, auto
@@ -388,6 +387,8 @@ class _Stager:
         names = [staging / str(number) for number in range(len(targets))]
         if sum(target.size for target in targets) < _WORTH_THREADS:
             return list(map(self.stage, names, targets))
+        from concurrent.futures import ThreadPoolExecutor
+
         # Copying is the system's work, and it has more than one core.
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(self.stage, names, targets))

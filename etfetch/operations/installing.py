@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from etfetch import installer, lockfile, plan
 from etfetch.config import Options
@@ -21,6 +20,9 @@ from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.plan import FilePlan, Plan, PlannedPart, TreeFile
 from etfetch.progress import Progress
 from etfetch.record import Record, RecordedArtifact
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _ATTEMPTS = 3
 """How often an install starts over because the cache was cleaned under it."""
@@ -242,6 +244,8 @@ def _unpacking(
     workspace: Workspace, lock: Lock, parts: Mapping[str, Sequence[PlannedPart]], progress: Progress
 ) -> Iterator[_Unpack]:
     """Unpack in threads; all of it is done when the block ends. The first failure ends the others."""
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
     halt = threading.Event()
     begun: list[Future[None]] = []
 
