@@ -32,7 +32,10 @@ from etfetch.record import Record, RecordedFile
 
 JOURNAL = "journal.json"
 STAGING = "staging"
-_JOURNAL_VERSION = 1
+_JOURNAL_VERSION = 2
+_STAGING_FOLDERS = 16
+"""Staged files stand in so many folders: a file system makes the files of one folder one after the other."""
+
 _CHANGED = "changed since etfetch installed it"
 _WORTH_THREADS = 16 << 20
 """Bytes to copy from which threads pay for themselves."""
@@ -384,7 +387,9 @@ class _Stager:
 
     def stage_all(self, staging: Path, targets: Sequence[Target]) -> list[RecordedFile]:
         """Put every file there, under its number."""
-        names = [staging / str(number) for number in range(len(targets))]
+        names = [_staged(staging, number) for number in range(len(targets))]
+        for folder in {name.parent for name in names}:
+            folder.mkdir()
         if sum(target.size for target in targets) < _WORTH_THREADS:
             return list(map(self.stage, names, targets))
         from concurrent.futures import ThreadPoolExecutor
@@ -467,9 +472,15 @@ def _read_journal(path: Path) -> _Journal:
     return journal
 
 
+def _staged(staging: Path, number: int) -> Path:
+    """Where the file of a journal's move stands before."""
+    return staging / str(number % _STAGING_FOLDERS) / str(number)
+
+
 def _refuse_symlinks(destination: Path, journal: _Journal) -> None:
     """A journal may come with a repository, together with symlinks that lead out of it."""
     folders = {folder for path in (*journal.moves, *journal.removes) for folder in paths.parents(path)}
+    folders |= {f"{record.FOLDER}/{STAGING}/{number}" for number in range(_STAGING_FOLDERS)}
     links = sorted(folder for folder in folders if (destination / folder).is_symlink())
     if links:
         raise TreeError(
@@ -487,7 +498,7 @@ def _finish(destination: Path, journal: _Journal) -> None:
         (destination / path).unlink(missing_ok=True)
     _remove_empty_folders(destination, removes)
     for number, path in enumerate(moves):
-        staged = folder / STAGING / str(number)
+        staged = _staged(folder / STAGING, number)
         if os.path.lexists(staged):
             _place(staged, destination / path)
     durable.write_file(folder / record.NAME, text.encode("utf-8"))

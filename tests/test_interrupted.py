@@ -155,7 +155,7 @@ def test_a_damaged_journal_is_named_and_nothing_else_happens(world: World) -> No
     world.ok("install")
     before = world.files()
     (world.destination / ".etfetch/journal.json").write_text(
-        '{"version": 1, "moves": ["../../escape"], "removes": [], "record": ""}'
+        '{"version": 2, "moves": ["../../escape"], "removes": [], "record": ""}'
     )
     ran = world.run("install")
     assert ran.code == 10
@@ -172,12 +172,31 @@ def test_a_journal_never_leads_outside(world: World, tmp_path: Path) -> None:
     (outside / "precious").write_text("mine")
     (world.destination / "way").symlink_to(outside)
     record = (world.destination / ".etfetch/installed.json").read_text()
-    journal = {"version": 1, "moves": [], "removes": ["way/precious"], "record": record}
+    journal = {"version": 2, "moves": [], "removes": ["way/precious"], "record": record}
     (world.destination / ".etfetch/journal.json").write_text(json.dumps(journal))
     ran = world.run("install")
     assert ran.code == 10
     assert "an interrupted install cannot be finished through symlinks" in ran.err
     assert (outside / "precious").read_text() == "mine"
+
+
+def test_a_journal_takes_nothing_from_outside(world: World, tmp_path: Path) -> None:
+    """Nor through a link in the place of a folder of staged files."""
+    world.write()
+    world.ok("install")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "0").write_text("mine")
+    staging = world.destination / ".etfetch/staging"
+    staging.mkdir()
+    (staging / "0").symlink_to(outside)
+    record = (world.destination / ".etfetch/installed.json").read_text()
+    journal = {"version": 2, "moves": ["taken"], "removes": [], "record": record}
+    (world.destination / ".etfetch/journal.json").write_text(json.dumps(journal))
+    ran = world.run("install")
+    assert ran.code == 10
+    assert "an interrupted install cannot be finished through symlinks" in ran.err
+    assert (outside / "0").read_text() == "mine"
 
 
 def test_etfetchs_own_folder_is_no_symlink(world: World, tmp_path: Path) -> None:
