@@ -37,6 +37,9 @@ _STAGING_FOLDERS = 16
 """Staged files stand in so many folders: a file system makes the files of one folder one after the other."""
 
 _CHANGED = "changed since etfetch installed it"
+_MAX_THREADS = 8
+"""More than a disk has use for."""
+
 _WORTH_THREADS = 16 << 20
 """Bytes to copy from which threads pay for themselves."""
 
@@ -395,7 +398,7 @@ class _Stager:
         from concurrent.futures import ThreadPoolExecutor
 
         # Copying is the system's work, and it has more than one core.
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
             return list(pool.map(self.stage, names, targets))
 
     def stage(self, staged: Path, target: Target) -> RecordedFile:

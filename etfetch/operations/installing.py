@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _ATTEMPTS = 3
 """How often an install starts over because the cache was cleaned under it."""
 
+_MAX_UNPACKING = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Mode:
@@ -256,7 +258,8 @@ def _unpacking(
         wanted = parts[artifact.sha256]
         begun.append(pool.submit(_unpack, workspace, lock, artifact, wanted, progress, halt, fresh=fresh))
 
-    with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="unpack") as pool:
+    workers = min(_MAX_UNPACKING, os.cpu_count() or 1)
+    with ThreadPoolExecutor(workers, thread_name_prefix="unpack") as pool:
         try:
             yield unpack
             for future in as_completed(begun):
