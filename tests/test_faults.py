@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
@@ -400,6 +402,14 @@ def test_the_right_size_with_wrong_bytes(site: Site) -> None:
 # Networks
 
 
+def _has_ipv6() -> bool:
+    with suppress(OSError), socket.socket(socket.AF_INET6) as trial:
+        trial.bind(("::1", 0))
+        return True
+    return False
+
+
+@pytest.mark.skipif(not _has_ipv6(), reason="this machine has no IPv6 on loopback")
 def test_a_server_that_only_speaks_ipv6(site: Site) -> None:
     with FaultServer({PATH: ARCHIVE}, host="::1") as server:
         site.publish(url=f"{server.url}{PATH}")
