@@ -281,13 +281,14 @@ class Cache:
         if rule.max_size is None:
             return old
         # The oldest come first, so what is too old is a beginning of what has to go.
-        total = sum(_size(path) for _, path in entries)
+        sizes = {path: _size(path) for _, path in entries}
+        total = sum(sizes.values())
         gone = []
         for number, (_, path) in enumerate(free):
             if number >= len(old) and total <= rule.max_size:
                 break
             gone.append(path)
-            total -= _size(path)
+            total -= sizes[path]
         return gone
 
     def clean(self) -> Usage:

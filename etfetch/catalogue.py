@@ -6,7 +6,7 @@ request needs one or two out of many. No I/O: `shelf` reads the files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from packaging.specifiers import SpecifierSet
@@ -124,21 +124,11 @@ def choose_release(
     A pre-release (by PEP 440, or marked so in its manifest, as nightlies are) only counts when the
     specifier names one. `ResolutionError` with all known versions when none is left.
     """
-    wanted = SpecifierSet(specifier)
-    named = _named(wanted)
-    rejected = []
-    for text in catalogue.versions(package):
-        version = Version(text)
-        if not wanted.contains(version, prereleases=True):
-            rejected.append(Rejection(text, f"`{specifier}` does not admit it"))
-            continue
-        candidate = catalogue.manifest(package, text)
-        if (version.is_prerelease or candidate.prerelease) and not any(
-            _is_prerelease(catalogue, package, one) for one in named
-        ):
-            rejected.append(Rejection(text, "a pre-release, which the specifier does not name"))
-            continue
-        return candidate, tuple(rejected)
+    rejected: list[Rejection] = []
+    for judged in _judged(catalogue, package, specifier):
+        if isinstance(judged, Manifest):
+            return judged, tuple(rejected)
+        rejected.append(judged)
     raise ResolutionError(
         f"no release of `{package}` satisfies `{specifier or 'any version'}`",
         data=[f"known versions: {', '.join(catalogue.versions(package))}"],
@@ -148,15 +138,8 @@ def choose_release(
 
 def releases_of(catalogue: Catalogue, package: str, specifier: str) -> list[Manifest]:
     """Every release that `specifier` admits, the highest first; pre-releases as in `choose_release`."""
-    wanted = SpecifierSet(specifier)
-    named = any(_is_prerelease(catalogue, package, one) for one in _named(wanted))
-    found = []
-    for text in catalogue.versions(package):
-        version = Version(text)
-        if wanted.contains(version, prereleases=True):
-            candidate = catalogue.manifest(package, text)
-            if named or not (version.is_prerelease or candidate.prerelease):
-                found.append(candidate)
+    found = [one for one in _judged(catalogue, package, specifier) if isinstance(one, Manifest)]
+    # None at all is the same error as where one is chosen.
     return found or [choose_release(catalogue, package, specifier)[0]]
 
 
@@ -174,8 +157,22 @@ def is_version(text: str) -> bool:
     return True
 
 
-def _named(wanted: SpecifierSet) -> set[Version]:
-    return {Version(one.version.removesuffix(".*")) for one in wanted}
+def _judged(catalogue: Catalogue, package: str, specifier: str) -> Iterator[Manifest | Rejection]:
+    """Every release, the highest first: itself if it is admitted, else why not."""
+    wanted = SpecifierSet(specifier)
+    named = {Version(one.version.removesuffix(".*")) for one in wanted}
+    for text in catalogue.versions(package):
+        version = Version(text)
+        if not wanted.contains(version, prereleases=True):
+            yield Rejection(text, f"`{specifier}` does not admit it")
+            continue
+        candidate = catalogue.manifest(package, text)
+        if (version.is_prerelease or candidate.prerelease) and not any(
+            _is_prerelease(catalogue, package, one) for one in named
+        ):
+            yield Rejection(text, "a pre-release, which the specifier does not name")
+            continue
+        yield candidate
 
 
 def _is_prerelease(catalogue: Catalogue, package: str, version: Version) -> bool:

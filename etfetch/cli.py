@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 from etfetch import arguments, lockfile, uptodate
 from etfetch.config import Options, settings_of
-from etfetch.console import Console, counted, size
+from etfetch.console import Console, counted
 from etfetch.errors import EtfetchError, FilesystemError, NetworkError
+from etfetch.sizes import size
 
 if TYPE_CHECKING:
     from etfetch.operations.caring import Finding

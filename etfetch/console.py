@@ -18,26 +18,13 @@ from typing import TYPE_CHECKING
 
 from etfetch.errors import EtfetchError
 from etfetch.progress import Progress, Silent
+from etfetch.sizes import size
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-_STEP = 1000
-_UNITS = ("B", "kB", "MB", "GB", "TB")
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def size(count: int | None) -> str:
-    """Bytes for people, in powers of 1000: `18.9 MB`; `?` when they are not known."""
-    if count is None:
-        return "?"
-    value = float(count)
-    for unit in _UNITS:
-        if value < _STEP or unit == _UNITS[-1]:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= _STEP
-    raise AssertionError("the last unit always answers")
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

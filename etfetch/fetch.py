@@ -99,19 +99,6 @@ def fetching(
     pool.shutdown()
 
 
-def fetch_all(
-    artifacts: Sequence[LockedArtifact],
-    release: Release,
-    store: Store,
-    servers: Servers,
-    progress: Progress,
-    jobs: int,
-) -> dict[str, str]:
-    """Bring every artifact into the store; gives, by digest, where each came from (`Fetched.origin`)."""
-    with fetching(artifacts, release, store, servers, progress, jobs) as arriving:
-        return {fetched.artifact.sha256: fetched.origin for fetched in arriving}
-
-
 def fetch_sidecar(artifact: Wanted, sidecar: str, servers: Servers) -> str:
     """The digest that stands in a file beside an artifact.
 

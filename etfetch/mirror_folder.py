@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,8 +83,9 @@ class MirrorFolder:
 
     def publish(self) -> Index:
         """Write `index.json` and `index.html` from what is there."""
-        index = self._scan()
-        self._write(self._path(PAGE), mirror_page.render(self._rows(index)))
+        manifests = self._manifests()
+        index = self._index(manifests)
+        self._write(self._path(PAGE), mirror_page.render(self._rows(index, manifests)))
         # Last: a release is in the index when all of it is there.
         text = json.dumps(mirrors.index_values(index), indent=2, sort_keys=True)
         self._write(self._path(INDEX), text + "\n")
@@ -156,24 +157,30 @@ class MirrorFolder:
             return [f"{name}: missing"]
         return [] if found == sha256 else [f"{name}: sha256 {found}, but the index says {sha256}"]
 
-    def _scan(self) -> Index:
+    def _manifests(self) -> dict[tuple[str, str], Manifest]:
+        """Every manifest that is there, by package and version."""
+        return {
+            (package.name, version.name): self._manifest(package.name, version.name)
+            for package in self._folders(self.root)
+            for version in self._folders(package)
+            if (version / MANIFEST).is_file() and not (version / MANIFEST).is_symlink()
+        }
+
+    def _index(self, manifests: Mapping[tuple[str, str], Manifest]) -> Index:
         packages: dict[str, dict[str, str]] = {}
-        for package in self._folders(self.root):
-            for version in self._folders(package):
-                path = version / MANIFEST
-                if path.is_file() and not path.is_symlink():
-                    self._manifest(package.name, version.name)
-                    packages.setdefault(package.name, {})[version.name] = digest.of_file(path)
+        for package, version in manifests:
+            sha256 = digest.of_file(self._path(package, version, MANIFEST))
+            packages.setdefault(package, {})[version] = sha256
         sets = sorted((self.root / OPERATORS).glob("*.txt"))
         operators = {path.stem: digest.of_file(path) for path in sets if not path.is_symlink()}
         # Read again as a client reads it: a name that no client takes is found here, not there.
         return mirrors.parse_index(mirrors.index_values(Index(packages, operators)), str(self.root / INDEX))
 
-    def _rows(self, index: Index) -> list[Row]:
+    def _rows(self, index: Index, manifests: Mapping[tuple[str, str], Manifest]) -> list[Row]:
         return [
             row
             for package, version, _ in _releases(index)
-            for artifact in self._manifest(package, version).artifacts
+            for artifact in manifests[package, version].artifacts
             for row in self._row(package, version, artifact)
         ]
 

@@ -13,9 +13,7 @@ from html import escape
 from urllib.parse import quote
 
 from etfetch.platforms import ANY, PLATFORMS
-
-_STEP = 1000
-_UNITS = ("B", "kB", "MB", "GB")
+from etfetch.sizes import size
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ def render(rows: Sequence[Row]) -> str:
     packages = sorted({row.package for row in rows})
     platforms = [p for p in (*PLATFORMS, ANY) if any(p in row.platforms for row in rows)]
     releases = len({(row.package, row.version) for row in rows})
-    total = _size(sum(row.size for row in rows))
+    total = size(sum(row.size for row in rows))
     return _PAGE.format(
         summary=f"{len(rows)} archives of {releases} releases, {total}",
         packages=_options(packages),
@@ -61,22 +59,13 @@ def _row(row: Row) -> str:
         f'<tr data-words="{escape(words.lower())}" data-package="{escape(row.package)}"'
         f' data-platforms="{escape(" ".join(row.platforms))}">'
         + "".join(f"<td>{cell}</td>" for cell in cells)
-        + f'<td class="number" title="{row.size} bytes">{_size(row.size)}</td>'
+        + f'<td class="number" title="{row.size} bytes">{size(row.size)}</td>'
         f"<td><code>{escape(row.sha256)}</code></td></tr>\n"
     )
 
 
 def _options(values: Sequence[str]) -> str:
     return "".join(f'<option value="{escape(value)}">{escape(value)}</option>' for value in values)
-
-
-def _size(count: int) -> str:
-    value = float(count)
-    for unit in _UNITS:
-        if value < _STEP or unit == _UNITS[-1]:
-            break
-        value /= _STEP
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
 _STYLE = """

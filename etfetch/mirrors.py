@@ -79,6 +79,11 @@ def parse(text: str, where: str) -> tuple[Place, ...]:
     return tuple(places)
 
 
+def words(text: str) -> list[str]:
+    """The places of a list as they are written, without what separates them."""
+    return [word.strip() for word in re.split(r"[,|]", text)]
+
+
 def order(listed: tuple[Place, ...], *, block_origin: bool) -> tuple[Place, ...]:
     """The places in the order they are asked, each once: the origin last, or nowhere if it is blocked."""
     first: dict[str | None, Place] = {}

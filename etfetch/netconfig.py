@@ -77,11 +77,12 @@ def _mirrors_in(text: str, where: str | Path) -> tuple[Place, ...]:
     """The places of a list that may be empty; `ConfigError` if one has credentials in it."""
     if not text.strip():
         return ()
-    for word in text.replace("|", ",").split(","):
-        if credentials.split(word.strip())[1] is not None:
+    for word in mirrors.words(text):
+        bare, header = _split(word, str(where))
+        if header is not None:
             raise ConfigError(
                 f"{where}: a mirror's address may not hold a login",
-                data=[credentials.without_credentials(word.strip())],
+                data=[bare],
                 hint="put it into `~/.netrc`, or into `[credentials.HOST]` of etfetch's configuration",
             )
     return mirrors.parse(text, str(where))
@@ -93,7 +94,7 @@ def _listed(text: str, where: str) -> tuple[tuple[Place, ...], tuple[Credential,
         return (), ()
     clean = text
     entries: list[Credential] = []
-    for word in (word.strip() for word in text.replace("|", ",").split(",")):
+    for word in mirrors.words(text):
         bare, header = _split(word, where)
         if header is not None:
             entries += credentials.for_origin_of([bare], header)

@@ -15,7 +15,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -57,7 +57,7 @@ class Partial:
     @property
     def received(self) -> int:
         """Bytes that are here."""
-        return sum(piece.reached - piece.start for piece in self.pieces)
+        return _count(self.pieces)
 
     @property
     def whole(self) -> bool:
@@ -65,19 +65,17 @@ class Partial:
 
     def adopt(self, other: Path) -> bool:
         """Go on where an abandoned download stopped, whose bytes are at `other`; False if that cannot be."""
+        known = _read_state(other)
+        if known is None:
+            return False
         try:
-            known = json.loads(other.with_suffix(STATE).read_bytes())
-            pieces = [Piece(*_numbers(piece)) for piece in known["pieces"]]
             if not copying.clone(other, self.path):
                 copying.copy(other, self.path)
-            validator = str(known["validator"])
-            is_sendable = validator.isascii() and validator.isprintable()
-            if not (pieces and validator and is_sendable) or self.path.stat().st_size < _furthest(pieces):
+            if self.path.stat().st_size < _furthest(known.pieces):
                 return False
-            self.address, self.validator = str(known["address"]), validator
-        except (OSError, ValueError, KeyError, TypeError):
+        except OSError:
             return False
-        self.pieces = pieces
+        self.address, self.validator, self.pieces = known.address, known.validator, known.pieces
         self._open_state()
         self._save()
         return True
@@ -198,19 +196,39 @@ class Partial:
 
 def discard(path: Path) -> None:
     """Remove an abandoned download, given the path of its bytes."""
-    with suppress(FileNotFoundError):
-        path.unlink()
-    with suppress(FileNotFoundError):
-        path.with_suffix(STATE).unlink()
+    path.unlink(missing_ok=True)
+    path.with_suffix(STATE).unlink(missing_ok=True)
 
 
 def received(path: Path) -> int:
-    """How many bytes an abandoned download has, for choosing the best; 0 where nothing says so."""
+    """How many bytes of an abandoned download can be gone on from, for choosing the best."""
+    known = _read_state(path)
+    return _count(known.pieces) if known else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What stands beside the bytes."""
+
+    address: str
+    validator: str
+    pieces: list[Piece]
+
+
+def _read_state(path: Path) -> _State | None:
+    """The state of the download whose bytes are at `path`, or None if nobody can go on from it."""
     try:
         known = json.loads(path.with_suffix(STATE).read_bytes())
-        return sum(reached - start for start, reached, _ in map(_numbers, known["pieces"]))
+        pieces = [Piece(*_numbers(piece)) for piece in known["pieces"]]
+        state = _State(str(known["address"]), str(known["validator"]), pieces)
     except (OSError, ValueError, KeyError, TypeError):
-        return 0
+        return None
+    is_sendable = state.validator.isascii() and state.validator.isprintable()
+    return state if pieces and state.validator and is_sendable else None
+
+
+def _count(pieces: Sequence[Piece]) -> int:
+    return sum(piece.reached - piece.start for piece in pieces)
 
 
 def _numbers(piece: Sequence[object]) -> tuple[int, int, int | None]:

@@ -75,14 +75,7 @@ class Servers:
 
     def addresses(self, wanted: Wanted) -> list[str]:
         """Every address that a file may be had from; a mirror that cannot be asked has none."""
-        found = []
-        for place in self.places:
-            try:
-                found.append(self.address(place, wanted))
-            except NetworkError:  # noqa: PERF203  # one question a place, not a hot loop
-                if not place.lenient:
-                    raise
-        return found
+        return [self.address(place, wanted) for place in self._answering()]
 
     def address(self, place: Place, wanted: Wanted) -> str:
         """Where a place has a file; asks a mirror for its index."""
@@ -108,22 +101,23 @@ class Servers:
 
         `ConfigError` when a mirror describes a known release differently, or two mirrors do.
         """
-        for base, index in self._published():
-            known = self._joined(known, package, base, index)
+        for place in self._answering():
+            index = self.index(place.base) if place.base else None
+            if place.base and index is not None:
+                known = self._joined(known, package, place.base, index)
         return known
 
-    def _published(self) -> Iterator[tuple[str, Index]]:
+    def _answering(self) -> Iterator[Place]:
+        """Every place but those whose index cannot be had, as far as the list forgives that."""
         for place in self.places:
-            if place.base is None:
-                continue
             try:
-                index = self.index(place.base)
+                if place.base is not None:
+                    self.index(place.base)
             except NetworkError:
                 if not place.lenient:
                     raise
                 continue
-            if index is not None:
-                yield place.base, index
+            yield place
 
     def _joined(self, known: Catalogue, package: str, base: str, index: Index) -> Catalogue:
         from etfetch.catalogue import Catalogue, ManifestText, disagreement

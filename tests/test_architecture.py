@@ -22,6 +22,7 @@ FOUNDATION = {
     "tables",
     "toml",
     "credentials",
+    "sizes",
 }
 RULES = {
     "manifest",

@@ -1,4 +1,4 @@
-"""What people see: sizes, tables, progress, and nothing that moves the cursor."""
+"""What people see: tables, progress, and nothing that moves the cursor."""
 
 from __future__ import annotations
 
@@ -9,21 +9,6 @@ import pytest
 from etfetch import console
 from etfetch.console import Console
 from etfetch.errors import EtfetchError
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (None, "?"),
-        (0, "0 B"),
-        (999, "999 B"),
-        (18_887_977, "18.9 MB"),
-        (10**12, "1.0 TB"),
-        (10**16, "10000.0 TB"),
-    ],
-)
-def test_size(count: int | None, text: str) -> None:
-    assert console.size(count) == text
 
 
 def test_counted() -> None:

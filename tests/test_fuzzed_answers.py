@@ -85,7 +85,9 @@ def test_damaged_answers(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPa
                 "x.bin", "https://origin.invalid/x", sha256, "tar", (), source.choice((None, len(DATA)))
             )
             try:
-                fetch.fetch_all([artifact], fetch.Release("p", "1"), cache, servers, Silent(), 2)
+                release = fetch.Release("p", "1")
+                with fetch.fetching([artifact], release, cache, servers, Silent(), 2) as arriving:
+                    list(arriving)
             except EtfetchError as error:
                 outcomes.add(type(error).__name__)
                 assert not cache.blob(sha256).exists()

@@ -652,6 +652,6 @@ def _inodes(root: Path) -> dict[str, int]:
 
 
 def _shown(world: World, name: str) -> str:
-    from etfetch.console import size
+    from etfetch.sizes import size
 
     return size(world.archive(name).stat().st_size)

@@ -140,6 +140,12 @@ def test_a_project_file_may_hold_no_login(folder: Folder) -> None:
     assert "secret" not in str(error)
 
 
+def test_an_address_that_is_none(folder: Folder) -> None:
+    folder.write("etfetch.toml", '[mirror]\nurls = ["https://[broken"]\n')
+    error = folder.fails()
+    assert error.message == "etfetch.toml: mirror.urls: `https://[broken` is not the address of a mirror"
+
+
 # Credentials
 
 

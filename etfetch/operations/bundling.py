@@ -6,10 +6,10 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from etfetch import bundle, config, durable
+from etfetch import bundle, durable
 from etfetch.config import Options
 from etfetch.errors import UsageError
-from etfetch.operations import locking
+from etfetch.operations import bringing, locking
 from etfetch.operations.caring import open_cache
 from etfetch.operations.workspace import open_workspace
 from etfetch.progress import Progress
@@ -28,10 +28,10 @@ def create(options: Options, file: Path, progress: Progress) -> Bundled:
     """`etfetch bundle create FILE`: every archive of the lock, fetched if need be, in one file."""
     with open_workspace(replace(options, platforms=())) as workspace:
         lock = locking.there(workspace)
-        wanted = lock.for_platforms(config.named_platforms(options) or lock.request.platforms)
-        locking.bring(workspace, lock, wanted.artifacts, progress)
-        size = bundle.write(file, wanted.artifacts, workspace.cache.blob)
-    return Bundled(file, size, len({a.sha256 for a in wanted.artifacts}))
+        wanted = locking.narrowed(lock, options).artifacts
+        artifacts = list(bringing.sound(workspace, lock.request.package, lock.release, wanted, progress))
+        size = bundle.write(file, artifacts, workspace.cache.blob)
+    return Bundled(file, size, len({a.sha256 for a in artifacts}))
 
 
 def restore(options: Options, file: Path) -> Bundled:

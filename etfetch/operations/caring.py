@@ -8,11 +8,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from etfetch import __version__, config, digest, installer, lockfile, plan
+from etfetch import __version__, config, digest, installer, plan
 from etfetch.cache import LAYOUT, Cache, Prune, Usage
 from etfetch.config import Options
-from etfetch.errors import EtfetchError, IntegrityError, UsageError
-from etfetch.lockfile import Lock
+from etfetch.errors import EtfetchError, IntegrityError
 from etfetch.operations import locking
 from etfetch.operations.workspace import Workspace, open_workspace
 
@@ -66,7 +65,7 @@ def prune_cache(options: Options, limits: Limits) -> Usage:
     cache = open_cache(options)
     if limits == Limits():
         return cache.prune()
-    locks = [_lock_file(Path(file)) for file in limits.locks]
+    locks = [locking.read_file(Path(file)) for file in limits.locks]
     if limits.ci:
         with open_workspace(options) as workspace:
             locks.append(locking.there(workspace))
@@ -93,13 +92,6 @@ def cache_key(options: Options) -> str:
         platforms, _ = workspace.platforms_to_install(lock)
         needed = sorted({a.sha256 for a in lock.for_platforms(platforms).artifacts})
     return f"etfetch-{LAYOUT}-{digest.of_bytes(' '.join(needed).encode())[:_KEY_DIGITS]}"
-
-
-def _lock_file(path: Path) -> Lock:
-    try:
-        return lockfile.parse(path.read_text(encoding="utf-8"), str(path))
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no lock `{path}`", hint="name an `etfetch.lock`") from error
 
 
 def doctor(options: Options) -> list[Finding]:

@@ -222,13 +222,9 @@ def _fetch(
     progress: Progress,
     unpack: _Unpack,
 ) -> dict[str, str]:
-    from etfetch import fetch
-
     origins = {}
-    release = fetch.Release(lock.request.package, lock.release)
-    jobs = workspace.settings.jobs
-    servers = workspace.servers()
-    with fetch.fetching(artifacts, release, workspace.cache, servers, progress, jobs) as arriving:
+    package, version = lock.request.package, lock.release
+    with workspace.fetching(package, version, artifacts, progress) as arriving:
         for fetched in arriving:
             origins[fetched.artifact.sha256] = fetched.origin
             unpack(fetched.artifact, fresh=fetched.origin == "network")
@@ -335,10 +331,9 @@ def _refetch(workspace: Workspace, lock: Lock, artifact: LockedArtifact, progres
             data=[f"expected sha256 {artifact.sha256}"],
             hint="run `etfetch install` with the network, which fetches it again",
         )
-    from etfetch import fetch
-
-    release = fetch.Release(lock.request.package, lock.release)
-    fetch.fetch_all([artifact], release, workspace.cache, workspace.servers(), progress, 1)
+    package, version = lock.request.package, lock.release
+    with workspace.fetching(package, version, [artifact], progress) as arriving:
+        list(arriving)
 
 
 def _apply(workspace: Workspace, lock: Lock, wanted: Lock, mode: Mode, *, complete: bool) -> Applied:

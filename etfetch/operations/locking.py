@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etfetch import config, installer, lockfile
-from etfetch.errors import LockOutdatedError, OfflineError
-from etfetch.lockfile import Lock, LockedArtifact
+from etfetch.errors import LockOutdatedError, OfflineError, UsageError
+from etfetch.lockfile import Lock
 from etfetch.manifest import Artifact, Manifest
 from etfetch.mirrors import Wanted
 from etfetch.operations.workspace import Workspace, open_workspace
-from etfetch.progress import Progress
 from etfetch.request import Origin, Request
 
 if TYPE_CHECKING:
@@ -186,19 +185,17 @@ def there(workspace: Workspace) -> Lock:
     return found
 
 
-def bring(workspace: Workspace, lock: Lock, artifacts: Sequence[LockedArtifact], progress: Progress) -> None:
-    """Have all archives in the cache, sound; what is not there is fetched, if that is allowed."""
-    cache = workspace.cache
-    absent = [
-        a for a in artifacts if not (cache.has_blob(a.sha256, a.size) and cache.blob_is_sound(a.sha256))
-    ]
-    if not absent:
-        return
-    workspace.refuse_offline(absent)
-    from etfetch import fetch
+def read_file(path: Path) -> Lock:
+    """A lock from anywhere; `UsageError` if it is not there, `LockfileError` if it is not sound."""
+    try:
+        return lockfile.parse(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no lock `{path}`", hint="name an `etfetch.lock`") from error
 
-    release = fetch.Release(lock.request.package, lock.release)
-    fetch.fetch_all(absent, release, cache, workspace.servers(), progress, workspace.settings.jobs)
+
+def narrowed(lock: Lock, options: config.Options) -> Lock:
+    """The part of a lock that `--platform` names; all of it where it names none."""
+    return lock.for_platforms(config.named_platforms(options) or lock.request.platforms)
 
 
 def _missing(workspace: Workspace) -> LockOutdatedError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from etfetch import config, fetch, lockfile
+from etfetch import config, fetch
 from etfetch.catalogue import Catalogue, releases_of
 from etfetch.config import Options
 from etfetch.errors import (
@@ -17,7 +18,7 @@ from etfetch.errors import (
 from etfetch.lockfile import Lock, LockedArtifact
 from etfetch.manifest import Artifact, Manifest
 from etfetch.mirror_folder import SIDECAR, MirrorFolder, Verified
-from etfetch.operations import locking
+from etfetch.operations import bringing, locking
 from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.platforms import ANY
 from etfetch.progress import Progress
@@ -63,7 +64,8 @@ def create(
     mirror = MirrorFolder(folder)
     with open_workspace(replace(options, platforms=())) as workspace:
         if lock is not None:
-            releases = [_of_lock(workspace, _read_lock(workspace, lock), options)]
+            named = locking.read_file(Path(lock)) if lock else locking.there(workspace)
+            releases = [_of_lock(workspace, named, options)]
         else:
             releases = [found for text in requirements for found in _admitted(workspace, text, options)]
         placed = present = 0
@@ -74,8 +76,8 @@ def create(
             _describe(mirror, release)
             placed, present = placed + len(todo), present + len(before)
     mirror.publish()
-    named = tuple(f"{r.manifest.package} {r.manifest.version}" for r in releases)
-    return Created(folder, named, placed, present)
+    names = tuple(f"{r.manifest.package} {r.manifest.version}" for r in releases)
+    return Created(folder, names, placed, present)
 
 
 def verify(folder: Path) -> Verified:
@@ -105,24 +107,14 @@ class Needed:
 def urls(options: Options) -> list[Needed]:
     """`etfetch urls`: what the project's lock needs, for the platforms that are named, or for all."""
     with open_workspace(replace(options, platforms=())) as workspace:
-        lock = _read_lock(workspace, "")
-        wanted = lock.for_platforms(config.named_platforms(options) or lock.request.platforms)
+        lock = locking.there(workspace)
+        wanted = locking.narrowed(lock, options)
         release = fetch.Release(lock.request.package, lock.release)
         servers = workspace.servers()
         return [
             Needed(a.name, a.sha256, a.size, tuple(servers.addresses(release.wanted(a))))
             for a in wanted.artifacts
         ]
-
-
-def _read_lock(workspace: Workspace, file: str) -> Lock:
-    if file:
-        path = Path(file)
-        try:
-            return lockfile.parse(path.read_text(encoding="utf-8"), file)
-        except FileNotFoundError as error:
-            raise UsageError(f"there is no lock `{file}`") from error
-    return locking.there(workspace)
 
 
 def _of_lock(workspace: Workspace, lock: Lock, options: Options) -> _Release:
@@ -133,7 +125,7 @@ def _of_lock(workspace: Workspace, lock: Lock, options: Options) -> _Release:
             f"{package} {version}, which the lock names, is in no catalogue",
             hint="upgrade etfetch, or name the mirror that has its manifest: `--base-url`",
         )
-    wanted = lock.for_platforms(config.named_platforms(options) or lock.request.platforms)
+    wanted = locking.narrowed(lock, options)
     return _Release(catalogue, catalogue.manifest(package, version), wanted.artifacts)
 
 
@@ -186,24 +178,11 @@ def _bring(
     progress: Progress,
 ) -> None:
     """Place each archive as it arrives, so that a broken run leaves what it has."""
-    cache = workspace.cache
-    here = [a for a in artifacts if cache.has_blob(a.sha256, a.size) and cache.blob_is_sound(a.sha256)]
-    absent = [a for a in artifacts if a not in here]
-
-    def place(artifact: LockedArtifact) -> None:
-        blob = cache.blob(artifact.sha256)
-        mirror.place(blob, release.package, release.version, artifact.name, artifact.sha256)
-
-    for artifact in here:
-        place(artifact)
-    if not absent:
-        return
-    workspace.refuse_offline(absent)
-    named = fetch.Release(release.package, release.version)
-    jobs = workspace.settings.jobs
-    with fetch.fetching(absent, named, cache, workspace.servers(), progress, jobs) as arriving:
-        for fetched in arriving:
-            place(fetched.artifact)
+    package, version = release.package, release.version
+    with closing(bringing.sound(workspace, package, version, artifacts, progress)) as sound:
+        for artifact in sound:
+            blob = workspace.cache.blob(artifact.sha256)
+            mirror.place(blob, package, version, artifact.name, artifact.sha256)
 
 
 def _describe(mirror: MirrorFolder, release: _Release) -> None:

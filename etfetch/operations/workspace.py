@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,13 @@ from etfetch.request import Settings
 
 if TYPE_CHECKING:
     from etfetch.catalogue import Catalogue
+    from etfetch.fetch import Fetched
+    from etfetch.netconfig import Access
+    from etfetch.progress import Progress
     from etfetch.servers import Servers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Workspace:
     """Where one command works. `start` is the folder it was begun in.
 
@@ -67,15 +71,16 @@ class Workspace:
         from etfetch import shelf
 
         known = shelf.load(self.project.folder)
-        if self.may_ask and self.has_mirrors:
+        if self.may_ask and any(place.base for place in self.access.places):
             return self.servers().catalogue(package, known)
         return known
 
-    @property
-    def has_mirrors(self) -> bool:
+    @cached_property
+    def access(self) -> Access:
+        """How servers are reached from here."""
         from etfetch import netconfig
 
-        return any(place.base for place in netconfig.access_of(self.project, self.options).places)
+        return netconfig.access_of(self.project, self.options)
 
     def servers(self) -> Servers:
         """The servers of this command, opened once; makes the cache's scratch folder."""
@@ -84,11 +89,10 @@ class Workspace:
         return self.opened[0]
 
     def _open_servers(self) -> Servers:
-        from etfetch import netconfig
         from etfetch.servers import Servers
         from etfetch.sources import Network
 
-        access = netconfig.access_of(self.project, self.options)
+        access = self.access
         network = Network(
             self.settings.connect_timeout,
             self.settings.read_timeout,
@@ -100,6 +104,17 @@ class Workspace:
             access.certificates,
         )
         return Servers(access.places, network, self.cache)
+
+    @contextmanager
+    def fetching(
+        self, package: str, version: str, artifacts: Sequence[LockedArtifact], progress: Progress
+    ) -> Iterator[Iterator[Fetched]]:
+        """`fetch.fetching` of a release's artifacts, into this cache, from these servers."""
+        from etfetch import fetch
+
+        release, jobs = fetch.Release(package, version), self.settings.jobs
+        with fetch.fetching(artifacts, release, self.cache, self.servers(), progress, jobs) as arriving:
+            yield arriving
 
     def platforms_to_install(self, lock: Lock) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The locked platforms that are installed here, and those that this host cannot build."""

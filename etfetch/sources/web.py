@@ -33,7 +33,6 @@ _SUCCESS = frozenset({200, _PARTIAL_CONTENT})
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 # RFC 9110 also allows bytes above ASCII, which could not be sent back in every client's headers.
 _STRONG_ETAG = re.compile(r'"[\x21\x23-\x7e]*"')
-_CERTIFICATE_VARIABLES = "`SSL_CERT_FILE`"
 
 
 class StatusError(NetworkError):
@@ -257,7 +256,7 @@ def _certificates(network: Network) -> ssl.SSLContext:
     except OSError as error:
         raise ConfigError(
             f"cannot read the certificates in `{place}`: {error.strerror or error}",
-            hint=f"check {_CERTIFICATE_VARIABLES}, or npm's `cafile`",
+            hint="check `SSL_CERT_FILE`, or npm's `cafile`",
         ) from error
     return context
 
