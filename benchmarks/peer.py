@@ -10,9 +10,7 @@ anything is timed.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -25,12 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.timing import Command, settle
-from server_fixtures import daemons
+from server_fixtures import daemons, react_native
 
 PEER = "react-native-executorch"
 LIBRARIES, DOWNLOADER = f"{PEER}@0.9.2", f"{PEER}@0.10.2"
-_ABIS = ("arm64-v8a", "x86_64")
-_GROUPS = {"core": ("executorch", "pthreadpool", "cpuinfo"), "opencv": ("opencv", "opencv-third-party")}
 _REQUEST = f"""\
 package = "{PEER}"
 version = "==0.10.0"
@@ -86,11 +82,7 @@ def site(root: Path) -> Iterator[Site]:
     if not (nginx and shutil.which("node") and shutil.which("npm")):
         raise SystemExit("the peer needs nginx, node and npm")
     served = root / "served"
-    served.mkdir()
-    for name, data in _archives(_unpacked(root, LIBRARIES) / "third-party").items():
-        (served / name).write_bytes(data)
-        # The peer compares the whole text with the digest: nothing else may stand there.
-        (served / f"{name}.sha256").write_text(hashlib.sha256(data).hexdigest() + "\n")
+    react_native.write(_unpacked(root, LIBRARIES) / "third-party", served)
     with daemons.nginx(nginx, served) as server:
         made = Site(root, server.url)
         shutil.copytree(_unpacked(root, DOWNLOADER), made.package)
@@ -139,26 +131,6 @@ def _contents(tree: Path) -> dict[str, str]:
         for path in tree.rglob("*")
         if path.is_file() and ".etfetch" not in path.parts
     }
-
-
-def _archives(third_party: Path) -> dict[str, bytes]:
-    found = {"headers.tar.gz": _packed(third_party, ["include"])}
-    libraries = third_party / "android/libs"
-    for abi in _ABIS:
-        for group, names in _GROUPS.items():
-            folders = [f"{name}/{abi}" for name in names if (libraries / name / abi).is_dir()]
-            found[f"{group}-android-{abi}.tar.gz"] = _packed(libraries, folders)
-    return found
-
-
-def _packed(root: Path, folders: list[str]) -> bytes:
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w") as tape:
-        for folder in folders:
-            for path in sorted((root / folder).rglob("*")):
-                if path.is_file():
-                    tape.add(path, path.relative_to(root).as_posix())
-    return gzip.compress(plain.getvalue(), 6, mtime=0)
 
 
 def _unpacked(root: Path, package: str) -> Path:

@@ -17,6 +17,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not {"-q", "--quiet"} & set(words):
             print(sentence, file=sys.stderr)
         return 0
+    if words == ["--version"]:
+        # The npm package asks this before every command that it passes on.
+        print(f"etfetch {__version__}")
+        return 0
     from etfetch import cli
 
     return cli.main(words)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from etfetch import __version__
 from etfetch.errors import UsageError, did_you_mean
+from etfetch.generate import GENERATORS
 from etfetch.platforms import ALL, PLATFORMS, VARIANTS
 from etfetch.request import LINK_MODES
 
@@ -181,6 +182,10 @@ def _add_project_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     why = _command(commands, "why", "why", "say what brought a component in, or why it is not there")
     why.add_argument("name", metavar="NAME", help="a component, a release or an archive")
     _json_flag(_command(commands, "outdated", "outdated", "compare the lock with the newest release"))
+    generate = _command(commands, "generate", "generate", "write the build files that the project lists")
+    generate.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"only these: {', '.join(GENERATORS)} (default: all listed)"
+    )
     init = _command(commands, "init", "init", "look at the project and write an etfetch.toml")
     init.add_argument("--dry-run", action="store_true", help="only print it")
 

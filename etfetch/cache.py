@@ -167,6 +167,25 @@ class Cache:
             durable.write_file(path, data)
             self.keep_blob(path, sha256)
 
+    # Digests that stand beside archives
+
+    def remember_digest(self, source: str, sha256: str) -> None:
+        """Remember what digest a server gave for a source, for locks that are made without a network."""
+        path = self._sidecar(source)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        durable.write_file(path, sha256.encode())
+
+    def remembered_digest(self, source: str) -> str | None:
+        """The digest last given for a source, or None."""
+        try:
+            text = self._sidecar(source).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+        return text if digest.is_sha256(text) else None
+
+    def _sidecar(self, source: str) -> Path:
+        return self._base / "sidecars" / digest.of_bytes(source.encode("utf-8"))
+
     # Trees
 
     def tree(self, key: str) -> tuple[TreeFile, ...] | None:
@@ -294,7 +313,8 @@ class Cache:
     def clean(self) -> Usage:
         """Remove everything but what running installs hold: lock files and young partial files."""
         self.forget()
-        return self._remove([*self._blobs(), *self._trees(), *self._abandoned(), *self._damaged()])
+        sidecars = _entries(self._base / "sidecars")
+        return self._remove([*self._blobs(), *self._trees(), *self._abandoned(), *self._damaged(), *sidecars])
 
     def forget(self) -> None:
         """Look at the disk again, whatever was seen there before."""

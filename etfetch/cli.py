@@ -137,13 +137,15 @@ def _install_json(report: Report) -> dict[str, object]:
 def _tell_install(report: Report, speaker: Console) -> None:
     if report.project_file is not None:
         speaker.detail(f"using `{os.path.relpath(report.project_file)}`")
+    if report.choices is not None:
+        speaker.say(_chosen(report.choices))
     for notice in report.notices:
         speaker.say(f"note: {notice}")
     for name in report.missing:
         speaker.warn(f"`{name}` is not in the cache and was not downloaded")
     name = f"{report.lock.request.package} {report.lock.release}"
     if report.wrote_lock:
-        speaker.say(f"wrote `{lockfile.NAME}`")
+        speaker.say(f"wrote `{report.lock_name}`")
     if report.dry_run:
         _tell_plan(report, speaker)
     elif report.status == "unchanged":
@@ -152,6 +154,13 @@ def _tell_install(report: Report, speaker: Console) -> None:
         _tell_files(report, name, speaker)
     for obtained in report.artifacts:
         speaker.detail(f"{obtained.name}: {obtained.origin}, sha256 {obtained.sha256}")
+
+
+def _chosen(files: Sequence[Path]) -> str:
+    """Which app's words count: in a workspace not always those of the file that was edited."""
+    if not files:
+        return "no app says what it needs of this library: everything is installed"
+    return f"choices from {' and '.join(f'`{os.path.relpath(path)}`' for path in files)}"
 
 
 def _tell_plan(report: Report, speaker: Console) -> None:
@@ -250,6 +259,15 @@ def _outdated(parsed: argparse.Namespace, options: Options, speaker: Console) ->
     )
     if found.newer:
         speaker.say("hint: change `version` if need be, then run `etfetch lock --upgrade`")
+    return 0
+
+
+def _generate(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import generating
+
+    folder, files = generating.run(options, parsed.names)
+    for file in files:
+        speaker.say(f"generated `{os.path.relpath(folder / file.path)}`")
     return 0
 
 
@@ -463,6 +481,7 @@ _COMMANDS: Mapping[str, Command] = {
     "cache_verify": _cache_verify,
     "completion": _completion,
     "doctor": _doctor,
+    "generate": _generate,
     "init": _init,
     "install": _install,
     "list": _list,

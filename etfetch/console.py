@@ -125,7 +125,8 @@ class Console:
         shown = "\n".join(_keep_colour(line) for line in text.split("\n"))
         # A terminal that cannot show a character gets an escape of it, never a traceback.
         encoding = sys.stderr.encoding or "utf-8"
-        print(shown.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+        # In one piece: `print` writes the line's end apart, and several threads speak here.
+        sys.stderr.write(shown.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
     def _styled(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color and sys.stderr.isatty() else text

@@ -269,6 +269,22 @@ def write_text(path: Path, text: str, destination: Path | None = None) -> None:
     durable.write_file(path, data, scratch)
 
 
+def write_output(project: Path, path: str, text: str) -> None:
+    """Write a generated file below a project's folder, unless it already says this.
+
+    `ConfigError` when it would be reached through a symlink, which may lead out of the project.
+    """
+    for folder in paths.parents(path):
+        if (project / folder).is_symlink():
+            raise ConfigError(
+                f"the generated file `{path}` goes through the symlink `{folder}`",
+                data=[f"it leads to {(project / folder).resolve()}"],
+            )
+    target = project / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_text(target, text)
+
+
 class _Condition(Enum):
     """How a file on disk compares with its record."""
 

@@ -85,6 +85,16 @@ class Lock:
                 artifacts.append(replace(artifact, parts=parts))
         return replace(self, artifacts=tuple(artifacts))
 
+    def of_kind(self, kind: str) -> Lock:
+        """The same lock with only the artifacts and parts of the components of one kind."""
+        names = {component.name for component in self.components if component.kind == kind}
+        artifacts = [
+            replace(artifact, parts=parts)
+            for artifact in self.artifacts
+            if (parts := tuple(part for part in artifact.parts if part.component in names))
+        ]
+        return replace(self, artifacts=tuple(artifacts))
+
 
 def build(resolution: Resolution, sidecars: Mapping[str, str]) -> Lock:
     """The lock of a resolution; `sidecars` has the digests of sources that publish them beside themselves."""

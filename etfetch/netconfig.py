@@ -58,7 +58,10 @@ class _UserFile:
 def access_of(project: Project, options: Options) -> Access:
     """How this project's servers are reached. `ConfigError` names the variable or the file that is wrong."""
     user = _user_file()
-    base, base_entries = _listed(options.base_url or _variable("ETFETCH_BASE_URL"), "`ETFETCH_BASE_URL`")
+    own_base = options.base_url or _variable("ETFETCH_BASE_URL")
+    base, base_entries = _listed(
+        own_base or project.variables.get("ETFETCH_BASE_URL", ""), "`ETFETCH_BASE_URL`"
+    )
     named, named_entries = _listed(_variable("ETFETCH_MIRRORS"), "`ETFETCH_MIRRORS`")
     rest = named or _project_mirrors(project) or _mirrors_in(user.mirrors, _user_path())
     places = mirrors.order((*base, *rest), block_origin=user.block_origin or flag("ETFETCH_BLOCK_ORIGIN"))
@@ -67,7 +70,8 @@ def access_of(project: Project, options: Options) -> Access:
         *named_entries,
         *user.entries,
         *_netrc(),
-        *_token(tuple(place.base for place in (base or named) if place.base)),
+        # A package says which older variable means the base URL: it must not thereby be sent the token.
+        *_token(tuple(place.base for place in ((base if own_base else ()) or named) if place.base)),
         *_github_token(),
     )
     return Access(places, Credentials(entries), _proxies(), _certificates())

@@ -63,8 +63,34 @@ class RecordedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedOutput:
+    """A build file that was generated, below the project's folder."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What decides an install of a library beside its own files; all paths are absolute.
+
+    `lock` is where its lock stands and `choices` where the app's choices do, if there are any. What was
+    looked at for them is in `files` and `folders`, there or not, and in the environment's `variables`.
+    """
+
+    lock: str
+    choices: tuple[str, ...]
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
-    """What is installed. `lock`, `request` and `inputs` are digests (see `uptodate`)."""
+    """What is installed. `lock`, `request` and `inputs` are digests (see `uptodate`).
+
+    `watch` is there for libraries, `outputs` are the generated files.
+    """
 
     lock: str = ""
     request: str = ""
@@ -73,6 +99,8 @@ class Record:
     artifacts: tuple[RecordedArtifact, ...] = ()
     parts: tuple[RecordedPart, ...] = ()
     files: tuple[RecordedFile, ...] = field(default=())
+    outputs: tuple[RecordedOutput, ...] = ()
+    watch: Watch | None = None
 
 
 def render(record: Record) -> str:
@@ -84,11 +112,12 @@ def render(record: Record) -> str:
             "request": record.request,
             "inputs": record.inputs,
             "release": record.release,
+            **({"watch": asdict(record.watch)} if record.watch else {}),
         }
     )[:-1]
     return (
         f'{head},\n"artifacts": {_array(record.artifacts)},\n"parts": {_array(record.parts)},\n'
-        f'"files": {_array(record.files)}}}\n'
+        f'"outputs": {_array(record.outputs)},\n"files": {_array(record.files)}}}\n'
     )
 
 
@@ -110,6 +139,8 @@ def parse(text: str, file: str) -> Record:
         artifacts=tuple(_artifact(entry) for entry in table.tables("artifacts")),
         parts=tuple(_part(entry) for entry in table.tables("parts")),
         files=tuple(_file(entry) for entry in table.tables("files")),
+        outputs=tuple(_output(entry) for entry in table.tables("outputs")),
+        watch=_watch(table.table("watch")) if table.has("watch") else None,
     )
     table.done()
     for file_entry in record.files:
@@ -138,6 +169,24 @@ def _artifact(table: Table) -> RecordedArtifact:
     return entry
 
 
+def _output(table: Table) -> RecordedOutput:
+    entry = RecordedOutput(_safe_path(table), manifest.sha256(table, "sha256"))
+    table.done()
+    return entry
+
+
+def _watch(table: Table) -> Watch:
+    found = Watch(
+        lock=table.string("lock"),
+        choices=table.strings("choices"),
+        files=table.strings("files"),
+        folders=table.strings("folders"),
+        variables=table.strings("variables"),
+    )
+    table.done()
+    return found
+
+
 def _part(table: Table) -> RecordedPart:
     entry = RecordedPart(
         tree=manifest.sha256(table, "tree"),
@@ -150,13 +199,17 @@ def _part(table: Table) -> RecordedPart:
     return entry
 
 
-def _file(table: Table) -> RecordedFile:
+def _safe_path(table: Table) -> str:
     path = table.string("path")
     reason = paths.unsafe_reason(path)
     if reason:
         raise table.fail("path", f"`{path}`: {reason}")
+    return path
+
+
+def _file(table: Table) -> RecordedFile:
     entry = RecordedFile(
-        path=path,
+        path=_safe_path(table),
         size=table.integer("size"),
         mode=table.integer("mode"),
         mtime=table.integer("mtime"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -21,6 +22,9 @@ DEFAULT_PACKAGE = "executorch"
 DEFAULT_DESTINATION = "third-party"
 NAMED = ("backends", "kernels", "libraries", "extras", "features")
 """The keys of a request that hold names of the release."""
+
+EVERYTHING = "all"
+"""The feature that every release has: all it has for the requested platforms."""
 
 LINK_MODES = ("clone", "copy", "hardlink")
 """How files leave the cache: shared copy-on-write where possible, copied, or hard-linked."""
@@ -71,6 +75,7 @@ class Settings:
     cache_dir: Path
     offline: bool = False
     skip_download: bool = False
+    headers_only: bool = False
     jobs: int = 4
     link_mode: str = "clone"
     lock_timeout: float = 600.0
@@ -83,17 +88,30 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a request was written, to point at the line that is wrong."""
+    """Where a request was written, to point at the line that is wrong.
+
+    `keys` are a file's own words for the keys of a request; `others` are files that were joined, which are
+    looked into first.
+    """
 
     file: str = ""
     text: str = field(default="", repr=False)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[Origin, ...] = ()
 
     def where(self, key: str, value: str | None = None) -> str:
         """`etfetch.toml:7: backends`, or "the command line"."""
+        for other in self.others:
+            if value is not None and f'"{value}"' in other.text and other.line(key, value):
+                return other.where(key, value)
         if not self.file:
             return "the command line"
-        line = find_line(self.text, key, value)
-        return f"{self.file}:{line}: {key}" if line else f"{self.file}: {key}"
+        line, word = self.line(key, value), self.keys.get(key, key)
+        return f"{self.file}:{line}: {word}" if line else f"{self.file}: {word}"
+
+    def line(self, key: str, value: str | None) -> int | None:
+        """The line that sets the key, or on which its value stands."""
+        return find_line(self.text, self.keys.get(key, key), value)
 
 
 def find_line(text: str, key: str, value: str | None = None) -> int | None:

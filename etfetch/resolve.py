@@ -4,8 +4,8 @@ In: `Request`, `Catalogue`. Out: `Resolution`, or one `ResolutionError` that lis
 Rules, in this order:
 
 1. The release is the highest the specifier admits (`catalogue.choose_release`).
-2. Wanted are the components asked for by name or feature, what those require on each platform
-   where they have files of their own, and always the runtime.
+2. Wanted are the components asked for by name or feature (every release has `all`), what those require
+   on each platform where they have files of their own, and always the runtime.
 3. A component asked for by name that no requested platform has is an error; one that some have, and
    one that only a feature asks for, is a notice.
    A component has a platform if it has a part there, is built into another's part, or comes from
@@ -28,7 +28,7 @@ from etfetch.catalogue import Catalogue, Rejection, choose_release
 from etfetch.errors import ResolutionError, did_you_mean
 from etfetch.manifest import Artifact, Component, Manifest, Part
 from etfetch.platforms import ANY, PLATFORMS
-from etfetch.request import KIND_OF_KEY, NAMED, Origin, Request
+from etfetch.request import EVERYTHING, KIND_OF_KEY, NAMED, Origin, Request
 
 _PLURALS = {
     "runtime": "runtime",
@@ -37,6 +37,9 @@ _PLURALS = {
     "library": "libraries",
     "headers": "headers",
 }
+
+
+_OPTIONAL = ("backend", "kernels", "library")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +61,17 @@ class ChosenArtifact:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The answer to a request; `rejected` keeps why higher releases and other flavours are not in it."""
+    """The answer to a request; `rejected` keeps why higher releases and other flavours are not in it.
+
+    `absences` are the notices that a component has no effect on some of the platforms.
+    """
 
     request: Request
     manifest: Manifest
     choices: tuple[Choice, ...]
     artifacts: tuple[ChosenArtifact, ...]
     notices: tuple[str, ...] = ()
+    absences: tuple[str, ...] = ()
     rejected: tuple[Rejection, ...] = ()
 
 
@@ -138,7 +145,8 @@ def resolve(request: Request, catalogue: Catalogue, origin: Origin | None = None
         manifest=manifest,
         choices=_choices(manifest, selections),
         artifacts=_chosen_artifacts(manifest, selections),
-        notices=tuple(_notices(request, manifest, asked, selections)),
+        notices=tuple(_notices(request, manifest, selections)),
+        absences=tuple(_absences(manifest, asked, selections)),
         rejected=(*rejected, *_other_flavours(manifest, selections)),
     )
 
@@ -170,21 +178,38 @@ def _identify(
         for name in getattr(request, key):
             where = origin.where(key, name)
             if key == "features":
-                _identify_feature(manifest, name, where, asked, problems)
+                _identify_feature(request, manifest, name, where, asked, problems)
             else:
                 _identify_name(manifest, catalogue, key, name, where, asked, problems)
     return asked
 
 
-def _identify_feature(manifest: Manifest, name: str, where: str, asked: _Asked, problems: _Problems) -> None:
+def _identify_feature(
+    request: Request, manifest: Manifest, name: str, where: str, asked: _Asked, problems: _Problems
+) -> None:
     for feature in manifest.features:
         if feature.name == name:
             for component in feature.components:
                 asked.by_feature(component, name)
             return
+    if name == EVERYTHING:
+        for component in _everything(request, manifest):
+            asked.by_feature(component, name)
+        return
     known = [feature.name for feature in manifest.features]
-    listed = f"features: {', '.join(known)}" if known else "this release defines no features"
+    listed = f"features: {', '.join((EVERYTHING, *known))}"
     problems.add(f"{where}: no feature `{name}`{did_you_mean(name, known)}", listed)
+
+
+def _everything(request: Request, manifest: Manifest) -> list[str]:
+    """All that a release has for the requested platforms beside its runtime, unless it can never be had."""
+    return [
+        component.name
+        for component in manifest.components
+        if component.kind in _OPTIONAL
+        and component.unavailable is None
+        and any(available(manifest, component.name, p, request.variant) for p in request.platforms)
+    ]
 
 
 def _identify_name(
@@ -421,17 +446,15 @@ def _chosen_artifacts(manifest: Manifest, selections: list[_Selection]) -> tuple
     return tuple(chosen)
 
 
-def _notices(
-    request: Request,
-    manifest: Manifest,
-    asked: _Asked,
-    selections: list[_Selection],
-) -> Iterator[str]:
+def _absences(manifest: Manifest, asked: _Asked, selections: list[_Selection]) -> Iterator[str]:
     for name in asked.reasons:
         component = manifest.component(name)
         missing = [s.platform for s in selections if name not in s.reasons]
         if missing:
             yield f"`{component.short}` does not exist on {', '.join(missing)} and has no effect there"
+
+
+def _notices(request: Request, manifest: Manifest, selections: list[_Selection]) -> Iterator[str]:
     for sentence, platforms in _sentences(request, manifest, selections).items():
         yield f"{', '.join(platforms)}: {sentence}"
 

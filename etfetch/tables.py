@@ -51,6 +51,10 @@ class Table:
     def has(self, key: str) -> bool:
         return key in self._values
 
+    def value(self, key: str) -> Any:  # noqa: ANN401  # whatever stands there, for those who pass it on
+        """A value of any type, as it is; None for a missing key."""
+        return self._take(key)
+
     def string(self, key: str) -> str:
         value = self._required(key)
         if not isinstance(value, str):

@@ -28,17 +28,34 @@ JOURNAL = os.path.join(".etfetch", "journal.json")
 _NEUTRAL_FLAGS = frozenset({"--locked", "--frozen", "--offline", "-q", "--quiet"})
 """Flags that change how an install goes, never what it ends in."""
 
-_DECISIVE_VARIABLES = ("ETFETCH_PLATFORMS",)
+_DECISIVE_VARIABLES = ("ETFETCH_PLATFORMS", "ETFETCH_EXCLUDE_PLATFORMS", "ETFETCH_HEADERS_ONLY")
+_LIBRARY = b"consumer-key"
+"""The word by which a library's project file is known; what it means is the whole path's to say."""
 
 
-def inputs_digest(start: str, environment: Mapping[str, str], version: str, lock: bytes) -> str:
-    """The digest of all that decides an install begun in the folder `start`."""
-    variables = [environment.get(name, "") for name in _DECISIVE_VARIABLES]
+def inputs_digest(
+    start: str,
+    environment: Mapping[str, str],
+    version: str,
+    lock: bytes,
+    watch: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """The digest of all that decides an install begun in the folder `start`.
+
+    `watch` is what a library's install depends on elsewhere, as its record says it.
+    """
+    watch = watch or {"files": (), "folders": (), "variables": ()}
+    variables = [environment.get(name, "") for name in (*_DECISIVE_VARIABLES, *watch["variables"])]
     head = json.dumps([version, sys.platform, _machine(environment), variables])
-    hasher = hashlib.sha256(head.encode())
+    hasher = hashlib.sha256(head.encode("utf-8", "surrogateescape"))
     pieces = [lock]
     for path, content in possible_project_files(start):
         pieces += [os.fsencode(path), content]
+    for path in watch["files"]:
+        seen = _read(path)
+        pieces += [os.fsencode(path), b"absent" if seen is None else b"there:" + seen]
+    for folder in watch["folders"]:
+        pieces += [os.fsencode(folder), os.fsencode("/".join(_names_in(folder)))]
     for piece in pieces:
         hasher.update(b"%d:" % len(piece))
         hasher.update(piece)
@@ -65,7 +82,7 @@ def possible_project_files(start: str) -> list[tuple[str, bytes]]:
         folder = parent
 
 
-def files_untouched(destination: str, files: Sequence[Mapping[str, object]]) -> bool:
+def _untouched(destination: str, files: Sequence[Mapping[str, object]]) -> bool:
     """Whether every recorded file stands there with its recorded size and time."""
     for entry in files:
         try:
@@ -80,37 +97,50 @@ def files_untouched(destination: str, files: Sequence[Mapping[str, object]]) -> 
     return True
 
 
+def _outputs_untouched(project: str, outputs: Sequence[Mapping[str, str]]) -> bool:
+    """Whether every generated file says what it was made to say."""
+    for entry in outputs:
+        content = _read(os.path.join(project, entry["path"]))
+        if content is None or hashlib.sha256(content).hexdigest() != entry["sha256"]:
+            return False
+    return True
+
+
 def summary(arguments: Sequence[str], environment: Mapping[str, str], version: str) -> str | None:
     """The sentence for an install that has nothing to do, or None if that is not certain."""
     if not _is_plain_install(arguments, environment):
         return None
     start = os.getcwd()
-    project = _folder_with_lock(start)
+    project = _folder_of_project(start)
     if project is None:
         return None
     destination = os.path.join(project, _destination(project))
-    lock, text = _read(os.path.join(project, LOCK)), _read(os.path.join(destination, RECORD))
-    if lock is None or text is None or os.path.lexists(os.path.join(destination, JOURNAL)):
+    text = _read(os.path.join(destination, RECORD))
+    if text is None or os.path.lexists(os.path.join(destination, JOURNAL)):
         return None
     try:
         record = json.loads(text)
         if record["version"] != RECORD_VERSION or not record["inputs"]:
             return None
-        if record["inputs"] != inputs_digest(start, environment, version, lock):
+        watch = record.get("watch")
+        lock = _read(watch["lock"] if watch else os.path.join(project, LOCK))
+        if lock is None or record["inputs"] != inputs_digest(start, environment, version, lock, watch):
             return None
-        if not files_untouched(destination, record["files"]):
+        if not (_outputs_untouched(project, record["outputs"]) and _untouched(destination, record["files"])):
             return None
-        return nothing_to_do(record["release"], destination, len(record["files"]))
+        choices = watch["choices"] if watch else ()
+        return nothing_to_do(record["release"], destination, len(record["files"]), choices)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def nothing_to_do(release: str, destination: str, files: int) -> str:
-    """What an install says that changed nothing."""
+def nothing_to_do(release: str, destination: str, files: int, choices: Sequence[str] = ()) -> str:
+    """What an install says that changed nothing; `choices` are the files that decide for a library."""
     if not files:
         return f"nothing to do: {release} is locked, and nothing of it is for this host"
     shown = os.path.relpath(destination)
-    return f"nothing to do: {release} is installed in `{shown}` ({files} files)"
+    said = "".join(f", as `{os.path.relpath(path)}` says" for path in choices[:1])
+    return f"nothing to do: {release} is installed in `{shown}` ({files} files){said}"
 
 
 def _machine(environment: Mapping[str, str]) -> str:
@@ -128,14 +158,26 @@ def _is_plain_install(arguments: Sequence[str], environment: Mapping[str, str]) 
     return not environment.get("ETFETCH_SKIP_DOWNLOAD")
 
 
-def _folder_with_lock(start: str) -> str | None:
+def _folder_of_project(start: str) -> str | None:
+    """The nearest folder with a lock, or with the project file of a library, whose lock stands elsewhere."""
     folder = os.path.abspath(start)
-    while not os.path.isfile(os.path.join(folder, LOCK)):
+    while not (os.path.isfile(os.path.join(folder, LOCK)) or _is_library(folder)):
         parent = os.path.dirname(folder)
         if parent == folder:
             return None
         folder = parent
     return folder
+
+
+def _is_library(folder: str) -> bool:
+    return any(_LIBRARY in (_read(os.path.join(folder, name)) or b"") for name in PROJECT_FILES)
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
 
 
 def _destination(project: str) -> str:

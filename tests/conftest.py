@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from server_fixtures import release_tree
+from server_fixtures import react_native, release_tree
 from server_fixtures.release_server import ReleaseServer
+from tests.apps import App
 from tests.world import World
 
 _PLACEHOLDER = "http://127.0.0.1:1"
@@ -56,3 +57,23 @@ def real(world: World, shared_cache: Path) -> World:
     world.cache = shared_cache
     world.setenv(ETFETCH_CACHE_DIR=str(shared_cache))
     return world
+
+
+@pytest.fixture(scope="session")
+def phone_releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """react-native-executorch's 0.10 archives with small stand-ins inside, packed once a session."""
+    root = tmp_path_factory.mktemp("phone")
+    react_native.write(react_native.stand_in(root / "third-party"), root / "served")
+    return root / "served"
+
+
+@pytest.fixture
+def app(
+    phone_releases: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Iterator[App]:
+    """An app with the example library, and a server with the archives that it needs."""
+    with ReleaseServer(phone_releases) as server:
+        yield App(World(tmp_path, None, server, monkeypatch, capsys))

@@ -350,3 +350,17 @@ def test_a_key_for_ci(world: World) -> None:
     world.write(REQUEST.replace("1.0.0", "1.1.0"))
     world.ok("lock")
     assert world.ok("cache", "key").out != first
+
+
+def test_digests_that_servers_gave(cache: Cache) -> None:
+    source = "https://example.com/a.tar.gz"
+    assert cache.remembered_digest(source) is None
+    cache.remember_digest(source, "0" * 64)
+    cache.remember_digest(source, "1" * 64)
+    assert cache.remembered_digest(source) == "1" * 64
+    assert cache.remembered_digest(source + "x") is None
+    [file] = (cache.root / "v1/sidecars").iterdir()
+    file.write_text("not a digest")
+    assert cache.remembered_digest(source) is None
+    cache.clean()
+    assert not file.exists()

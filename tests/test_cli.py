@@ -50,10 +50,8 @@ def test_every_flag_with_a_variable_says_so() -> None:
     assert "Exit codes" in text
 
 
-def test_version(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        world.run("--version")
-    assert capsys.readouterr().out == f"etfetch {__version__}\n"
+def test_version(world: World) -> None:
+    assert world.ok("--version").out == f"etfetch {__version__}\n"
 
 
 @pytest.mark.parametrize(

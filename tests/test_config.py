@@ -98,7 +98,10 @@ def test_two_files_at_once(world: World) -> None:
         ('destination = "../x"', "etfetch.toml:1: destination: `../x`: `..` is not allowed in a path"),
         ('destination = "/etc"', "etfetch.toml:1: destination: `/etc`: the path is absolute"),
         ('models = ["*.pte"]', "etfetch.toml:1: models: reading what models need is not part"),
-        ('generate = ["cmake"]', "etfetch.toml:1: generate: generating build files is not part"),
+        (
+            'generate = ["gradle-gard"]',
+            "etfetch.toml:1: generate[0]: `gradle-gard` is not one of `build-config`",
+        ),
         ("[mirror]\nurl = []", "etfetch.toml:2: mirror.url: unknown key; did you mean `urls`?"),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_feature_gives_what_each_platform_has_of_it() -> None:
     resolution = resolve(request, CARRIED)
     assert "backend_vulkan" in _names(resolution)
     assert "backend_mlx" not in _names(resolution)
-    assert "`mlx` does not exist on android-arm64-v8a and has no effect there" in resolution.notices
+    assert "`mlx` does not exist on android-arm64-v8a and has no effect there" in resolution.absences
     error = _fails(replace(request, backends=("mlx",)))
     assert "android-arm64-v8a: no `mlx`; it exists on ios" in error.data
 
@@ -109,8 +109,8 @@ def test_an_alias() -> None:
 def test_built_in_is_a_notice() -> None:
     resolution = resolve(replace(RNE, backends=("vulkan",)), CARRIED)
     assert _archives(resolution) == ["react-native-executorch-0.9.2.tgz"]
+    assert resolution.absences == ("`vulkan` does not exist on ios and has no effect there",)
     assert resolution.notices == (
-        "`vulkan` does not exist on ios and has no effect there",
         "android-arm64-v8a: `vulkan`, `xnnpack` built into `core`",
         "ios: `coreml`, `mlx`, `mps`, `xnnpack` built into `core`",
     )
@@ -221,7 +221,7 @@ def test_an_extra_that_two_kinds_share() -> None:
 def test_everything_that_is_wrong_is_said_at_once() -> None:
     error = _fails(replace(LINUX, backends=("metal", "nope"), kernels=("portabel",), features=("x",)))
     assert len([line for line in error.data if line.startswith("the command line")]) == 4
-    assert "this release defines no features" in error.data
+    assert "features: all" in error.data
 
 
 def test_a_platform_without_a_runtime() -> None:
@@ -236,7 +236,7 @@ def test_a_platform_without_a_runtime() -> None:
 def test_an_unknown_feature_names_all() -> None:
     error = _fails(replace(RNE10, features=("texttospeech",)))
     assert error.data[0] == ("the command line: no feature `texttospeech`; did you mean `textToSpeech`?")
-    assert error.data[1].startswith("features: llm, multimodalLLM")
+    assert error.data[1].startswith("features: all, llm, multimodalLLM")
 
 
 # Versions

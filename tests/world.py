@@ -41,27 +41,29 @@ class Ran:
 
 
 class World:
-    """Everything one test may touch, below one temporary folder."""
+    """Everything one test may touch, below one temporary folder; without a `tree` no `demo` is published."""
 
     def __init__(
         self,
         root: Path,
-        tree: Path,
+        tree: Path | None,
         server: ReleaseServer,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
         self.root = root
-        self.tree = tree
         self.server = server
         self.project = root / "project"
         self.cache = root / "cache"
         self._monkeypatch = monkeypatch
         self._capsys = capsys
         self.project.mkdir()
-        self.publish_manifests(self.project)
+        if tree is not None:
+            self.tree = tree
+            self.publish_manifests(self.project)
         monkeypatch.chdir(self.project)
-        for name in [n for n in os.environ if n.startswith("ETFETCH_")] + ["CI", "NO_COLOR", "GITHUB_TOKEN"]:
+        older = [n for n in os.environ if n.startswith(("ETFETCH_", "RNET_"))]
+        for name in [*older, "CI", "NO_COLOR", "GITHUB_TOKEN"]:
             monkeypatch.delenv(name, raising=False)
         # Whatever the machine's own network needs: loopback is reached without, and nobody has a login.
         self.setenv(NO_PROXY="127.0.0.1,localhost,::1", no_proxy="127.0.0.1,localhost,::1")
@@ -82,6 +84,14 @@ class World:
     def setenv(self, **variables: str) -> None:
         for name, value in variables.items():
             self._monkeypatch.setenv(name, value)
+
+    def delenv(self, name: str) -> None:
+        self._monkeypatch.delenv(name, raising=False)
+
+    def chdir(self, folder: Path) -> None:
+        """Work in another folder, whose project it then is."""
+        self.project = folder
+        self._monkeypatch.chdir(folder)
 
     def write(self, text: str = REQUEST, name: str = "etfetch.toml") -> Path:
         """Write the project file."""

@@ -96,6 +96,13 @@ def _editable(workspace: Workspace) -> tuple[ProjectFile, Request]:
             data=[f"looked in {workspace.project.folder} and the folders above it"],
             hint="run `etfetch init` first",
         )
+    if workspace.project.library is not None:
+        chosen = workspace.project.home / config.PACKAGE_JSON
+        raise ConfigError(
+            "an app chooses what is installed of a library, and this command does not change apps",
+            data=[str(chosen)],
+            hint=f"change `{workspace.project.library.key}` there, then run `etfetch install`",
+        )
     return file, config.request_of(workspace.project, workspace.options, None)
 
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from etfetch import installer, lockfile, plan
 from etfetch.config import Options
-from etfetch.errors import ArchiveError, CacheVanishedError, IntegrityError
+from etfetch.errors import ArchiveError, CacheVanishedError, IntegrityError, UsageError
+from etfetch.generate import GeneratedFile
 from etfetch.installer import Applied, Survey
 from etfetch.lockfile import Lock, LockedArtifact
-from etfetch.operations import locking
+from etfetch.operations import generating, locking
 from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.plan import FilePlan, Plan, PlannedPart, TreeFile
 from etfetch.progress import Progress
@@ -54,14 +55,17 @@ class Obtained:
 class Report:
     """What an install did, or with `dry_run` would do. `status` is installed, unchanged or skipped.
 
-    `missing` names the archives that were not downloaded because they were not to be.
+    `missing` names the archives that were not downloaded because they were not to be. `choices` are the files
+    in which apps chose for a library, and None for a project that is none.
     """
 
     status: str
     lock: Lock
+    lock_name: str
     platforms: tuple[str, ...]
     destination: Path
     project_file: Path | None
+    choices: tuple[Path, ...] | None
     artifacts: tuple[Obtained, ...]
     plan: Plan
     written: int = 0
@@ -73,47 +77,73 @@ class Report:
     dry_run: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """What an install is to end in: `wanted` is the part of the lock that is for here.
+
+    `complete` is False when something is missing that was not to be downloaded.
+    """
+
+    lock: Lock
+    wanted: Lock
+    outputs: tuple[GeneratedFile, ...]
+    mode: Mode
+    complete: bool
+
+
 def run(options: Options, mode: Mode, progress: Progress) -> Report:
     """Make the project's tree match its request. The errors are those of the exit codes 2 to 10."""
     with open_workspace(options) as workspace:
-        return _run(workspace, mode, progress)
+        answer = locking.answer(workspace, locked=mode.locked, frozen=mode.frozen)
+        outputs = generating.files_of(workspace, answer.lock)
+        report = _run(workspace, answer, outputs, mode, progress)
+        if not mode.dry_run:
+            generating.write(workspace, outputs)
+        return report
 
 
-def _run(workspace: Workspace, mode: Mode, progress: Progress) -> Report:
-    answer = locking.answer(workspace, locked=mode.locked, frozen=mode.frozen)
+def _run(
+    workspace: Workspace,
+    answer: locking.Answer,
+    outputs: tuple[GeneratedFile, ...],
+    mode: Mode,
+    progress: Progress,
+) -> Report:
     platforms, left_out = workspace.platforms_to_install(answer.lock)
-    wanted = answer.lock.for_platforms(platforms)
+    wanted = _for_here(workspace, answer.lock, platforms)
     seen = installer.survey(workspace.destination)
     todo = _plan(workspace, wanted, seen)
     missing = _missing(workspace, todo) if not mode.dry_run else ()
     if missing:
         wanted = _without(wanted, todo, missing)
         todo = _plan(workspace, wanted, seen)
+    consumer = workspace.project.consumer
     report = Report(
         status="skipped" if workspace.settings.skip_download else "unchanged",
         lock=answer.lock,
+        lock_name=workspace.lock_path.name,
         platforms=platforms,
         destination=workspace.destination,
         project_file=workspace.project.file.path if workspace.project.file else None,
+        choices=tuple(block.path for block in consumer.blocks) if consumer else None,
         artifacts=_obtained(workspace, todo, {}),
         plan=todo,
         unchanged=len(seen.record.files),
         missing=(*answer.undigested, *(artifact.name for artifact in missing)),
-        notices=(*answer.notices, *_left_out(left_out)),
+        notices=(*answer.notices, *_left_out(left_out), *_without_effect(workspace, answer.lock, platforms)),
         dry_run=mode.dry_run,
     )
     incomplete = bool(report.missing)
-    if mode.dry_run or (incomplete and todo.remove) or _is_settled(answer, seen, todo, incomplete=incomplete):
+    if answer.undigested:
+        # Its bytes would not be those of the lock that answers the request.
+        mode = replace(mode, frozen=True)
+    goal = _Goal(answer.lock, wanted, outputs, mode, complete=not incomplete)
+    if mode.dry_run or (incomplete and todo.remove) or _is_settled(workspace, answer, seen, todo, goal):
         return report
     if not (mode.force or seen.interrupted):
         # Said before anything is fetched; whatever else is in the way shows once it is unpacked.
         installer.refuse(installer.edited_files(seen))
-    if answer.undigested:
-        # Its bytes would not be those of the lock that answers the request.
-        mode = replace(mode, frozen=True)
-    origins, applied = _carry_out(
-        workspace, answer.lock, wanted, todo, mode, progress, complete=not incomplete
-    )
+    origins, applied = _carry_out(workspace, goal, todo, progress)
     status = report.status
     if not todo.nothing or applied.written or applied.removed:
         status = "skipped" if incomplete else "installed"
@@ -128,27 +158,33 @@ def _run(workspace: Workspace, mode: Mode, progress: Progress) -> Report:
     )
 
 
+def _for_here(workspace: Workspace, lock: Lock, platforms: Sequence[str]) -> Lock:
+    """The part of the lock for this machine; `UsageError` if it is to be headers, and there are none."""
+    wanted = lock.for_platforms(platforms)
+    if not workspace.settings.headers_only:
+        return wanted
+    headers = wanted.of_kind("headers")
+    if platforms and not headers.artifacts:
+        raise UsageError(
+            f"{lock.request.package} {lock.release} has no headers apart from its libraries",
+            hint="unset `ETFETCH_HEADERS_ONLY`",
+        )
+    return headers
+
+
 def _carry_out(
-    workspace: Workspace,
-    lock: Lock,
-    wanted: Lock,
-    todo: Plan,
-    mode: Mode,
-    progress: Progress,
-    *,
-    complete: bool,
-    attempts: int = _ATTEMPTS,
+    workspace: Workspace, goal: _Goal, todo: Plan, progress: Progress, attempts: int = _ATTEMPTS
 ) -> tuple[dict[str, str], Applied]:
     """Bring what the plan needs and place it; planned anew if somebody cleaned the cache meanwhile."""
     try:
-        origins = _bring(workspace, lock, todo, progress)
-        return origins, _apply(workspace, lock, wanted, mode, complete=complete)
+        origins = _bring(workspace, goal.lock, todo, progress)
+        return origins, _apply(workspace, goal)
     except CacheVanishedError:
         workspace.cache.forget()
-        todo = _plan(workspace, wanted, installer.survey(workspace.destination))
+        todo = _plan(workspace, goal.wanted, installer.survey(workspace.destination))
         if attempts == 1 or _missing(workspace, todo):
             raise
-    return _carry_out(workspace, lock, wanted, todo, mode, progress, complete=complete, attempts=attempts - 1)
+    return _carry_out(workspace, goal, todo, progress, attempts - 1)
 
 
 def _plan(workspace: Workspace, wanted: Lock, seen: Survey) -> Plan:
@@ -165,10 +201,15 @@ def _plan(workspace: Workspace, wanted: Lock, seen: Survey) -> Plan:
     )
 
 
-def _is_settled(answer: locking.Answer, seen: Survey, todo: Plan, *, incomplete: bool) -> bool:
-    recorded = not incomplete and seen.record.lock == lockfile.digest_of(answer.lock)
+def _is_settled(workspace: Workspace, answer: locking.Answer, seen: Survey, todo: Plan, goal: _Goal) -> bool:
+    """Whether nothing is to be written, neither a file nor the lock nor the record."""
     settled = (not answer.changed or answer.undigested) and not seen.interrupted and not seen.touched
-    return todo.nothing and bool(settled) and (recorded or incomplete)
+    if not (todo.nothing and settled):
+        return False
+    if not goal.complete:
+        return True
+    inputs = workspace.inputs(goal.lock)
+    return seen.record.lock == lockfile.digest_of(goal.lock) and inputs in {"", seen.record.inputs}
 
 
 def _missing(workspace: Workspace, todo: Plan) -> tuple[LockedArtifact, ...]:
@@ -336,18 +377,18 @@ def _refetch(workspace: Workspace, lock: Lock, artifact: LockedArtifact, progres
         list(arriving)
 
 
-def _apply(workspace: Workspace, lock: Lock, wanted: Lock, mode: Mode, *, complete: bool) -> Applied:
+def _apply(workspace: Workspace, goal: _Goal) -> Applied:
     """Place the files under the project's lock, on what is there now: somebody else may have been faster."""
     destination = workspace.destination
     with installer.exclusive(destination, workspace.settings.lock_timeout):
         installer.recover(destination)
         seen = installer.survey(destination)
-        todo = _plan(workspace, wanted, seen)
+        todo = _plan(workspace, goal.wanted, seen)
         files = plan.plan_files(todo, seen.record, _trees(workspace, todo), seen.damaged)
-        text = lockfile.render(lock)
-        head = _head(workspace, lock, wanted, complete)
+        text = lockfile.render(goal.lock)
+        head = _head(workspace, goal)
         if not (files.write or files.remove) and seen.record.parts == files.parts:
-            return _settle(workspace, text, head, files, seen, mode)
+            return _settle(workspace, text, head, files, seen, goal.mode)
         return installer.apply(
             destination,
             files,
@@ -355,8 +396,8 @@ def _apply(workspace: Workspace, lock: Lock, wanted: Lock, mode: Mode, *, comple
             head,
             workspace.cache.tree_files,
             link_mode=workspace.settings.link_mode,
-            force=mode.force,
-            before_commit=lambda: _write_lock(workspace, text, mode),
+            force=goal.mode.force,
+            before_commit=lambda: _write_lock(workspace, text, goal.mode),
         )
 
 
@@ -394,14 +435,17 @@ def _vanished(artifact: LockedArtifact) -> CacheVanishedError:
     )
 
 
-def _head(workspace: Workspace, lock: Lock, wanted: Lock, complete: bool) -> Record:
+def _head(workspace: Workspace, goal: _Goal) -> Record:
     """The record's head. An incomplete install has no lock's digest, so it never passes for whole."""
+    lock = goal.lock
     return Record(
-        lock=lockfile.digest_of(lock) if complete else "",
+        lock=lockfile.digest_of(lock) if goal.complete else "",
         request=lock.request.fingerprint,
-        inputs=workspace.inputs(lock) if complete else "",
+        inputs=workspace.inputs(lock) if goal.complete else "",
         release=f"{lock.request.package} {lock.release}",
-        artifacts=tuple(RecordedArtifact(a.name, a.sha256, a.size) for a in wanted.artifacts),
+        artifacts=tuple(RecordedArtifact(a.name, a.sha256, a.size) for a in goal.wanted.artifacts),
+        outputs=generating.recorded(goal.outputs),
+        watch=workspace.watch(),
     )
 
 
@@ -419,6 +463,22 @@ def _size(workspace: Workspace, artifact: LockedArtifact) -> int | None:
     if artifact.size is not None or not workspace.cache.has_blob(artifact.sha256):
         return artifact.size
     return workspace.cache.blob(artifact.sha256).stat().st_size
+
+
+def _without_effect(workspace: Workspace, lock: Lock, platforms: Sequence[str]) -> tuple[str, ...]:
+    """A notice of what an app chose that is on none of the platforms built here; only libraries need one."""
+    if workspace.project.library is None or not platforms or workspace.settings.headers_only:
+        return ()
+    idle = [
+        component.name
+        for component in lock.components
+        if component.kind != "headers" and not set(component.platforms) & set(platforms)
+    ]
+    if not idle:
+        return ()
+    has = "have" if len(idle) > 1 else "has"
+    names = ", ".join(f"`{name}`" for name in idle)
+    return (f"{names} {has} no effect on what is built here: {', '.join(platforms)}",)
 
 
 def _left_out(platforms: Sequence[str]) -> tuple[str, ...]:

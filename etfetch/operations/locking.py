@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etfetch import config, installer, lockfile
-from etfetch.errors import LockOutdatedError, OfflineError, UsageError
+from etfetch.errors import ConfigError, LockOutdatedError, OfflineError, UsageError, did_you_mean
 from etfetch.lockfile import Lock
 from etfetch.manifest import Artifact, Manifest
 from etfetch.mirrors import Wanted
 from etfetch.operations.workspace import Workspace, open_workspace
-from etfetch.request import Origin, Request
+from etfetch.request import Request
 
 if TYPE_CHECKING:
     from etfetch.resolve import Resolution
-
-_UPDATE = "run `etfetch lock`, and commit `etfetch.lock`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +54,9 @@ def answer(workspace: Workspace, *, locked: bool = False, frozen: bool = False) 
         raise _missing(workspace)
     if older is not None and (locked or workspace.settings.ci):
         raise LockOutdatedError(
-            "`etfetch.lock` does not answer the request any more",
+            f"`{workspace.lock_path.name}` does not answer the request any more",
             data=request.differences(older.request),
-            hint=_UPDATE,
+            hint=_update(workspace),
         )
     return make(workspace, request, older, incomplete=workspace.settings.skip_download)
 
@@ -71,8 +69,10 @@ def make(workspace: Workspace, request: Request, older: Lock | None, *, incomple
     """
     from etfetch import resolve
 
-    resolution = resolve.resolve(request, workspace.catalogue(request.package), origin_of(workspace))
-    undigested = _undigested(resolution, older) if incomplete and not workspace.may_ask else []
+    origin = config.origin_of(workspace.project)
+    resolution = resolve.resolve(request, workspace.catalogue(request.package), origin)
+    _check_flags(workspace, resolution.manifest)
+    undigested = _undigested(workspace, resolution, older) if incomplete and not workspace.may_ask else []
     if undigested:
         rest = tuple(c for c in resolution.artifacts if c.artifact not in undigested)
         resolution = replace(resolution, artifacts=rest)
@@ -102,16 +102,16 @@ def check(options: config.Options) -> Lock:
         request = config.request_of(workspace.project, options, older.request)
         if request != older.request:
             raise LockOutdatedError(
-                "`etfetch.lock` does not answer the request any more",
+                f"`{workspace.lock_path.name}` does not answer the request any more",
                 data=request.differences(older.request),
-                hint=_UPDATE,
+                hint=_update(workspace),
             )
         made = _at_release(workspace, request, older)
         if made.lock != older:
             raise LockOutdatedError(
-                f"`etfetch.lock` is not what {older.request.package} {older.release} is known to be",
+                f"`{workspace.lock_path.name}` is not what {_release(older)} is known to be",
                 data=_difference(older, made.lock),
-                hint=_UPDATE,
+                hint=_update(workspace),
             )
         return older
 
@@ -120,18 +120,24 @@ def resolution_of(workspace: Workspace, request: Request, older: Lock | None) ->
     """How a request is answered now: at the locked release where there is one for this request."""
     from etfetch import resolve
 
-    catalogue = workspace.catalogue(request.package)
+    catalogue, origin = workspace.catalogue(request.package), config.origin_of(workspace.project)
     if older is None or older.request != request:
-        return resolve.resolve(request, catalogue, origin_of(workspace))
+        return resolve.resolve(request, catalogue, origin)
     pinned = replace(request, version=f"=={older.release}")
-    resolution = resolve.resolve(pinned, catalogue, origin_of(workspace))
+    resolution = resolve.resolve(pinned, catalogue, origin)
     return replace(resolution, request=request)
 
 
-def origin_of(workspace: Workspace) -> Origin:
-    """Where the request stands, for messages."""
-    file = workspace.project.file
-    return file.origin if file else Origin()
+def _check_flags(workspace: Workspace, release: Manifest) -> None:
+    """`ConfigError` if a build configuration has a flag for a component that the release does not know."""
+    known = [component.name for component in release.components]
+    for flag, name in config.outputs_of(workspace.project).flags:
+        if name not in known:
+            raise ConfigError(
+                f"build-config.flags.{flag}: {release.package} {release.version} has no component `{name}`"
+                f"{did_you_mean(name, known)}",
+                data=[f"components: {', '.join(sorted(known))}"],
+            )
 
 
 def _at_release(workspace: Workspace, request: Request, older: Lock) -> Answer:
@@ -140,33 +146,44 @@ def _at_release(workspace: Workspace, request: Request, older: Lock) -> Answer:
 
 def _locked(workspace: Workspace, resolution: Resolution, older: Lock | None) -> Answer:
     made = lockfile.build(resolution, _sidecars(workspace, resolution, older))
-    return Answer(made, older, resolution.notices)
+    # What an app chose for a library is for all its platforms: that a backend is only on some is no news.
+    absences = () if workspace.project.library else resolution.absences
+    return Answer(made, older, (*absences, *resolution.notices))
 
 
 def _sidecars(workspace: Workspace, resolution: Resolution, older: Lock | None) -> dict[str, str]:
     """The digests of artifacts that publish them beside themselves: pinned ones, then asked for."""
-    unknown = _undigested(resolution, older)
+    unknown = _undigested(workspace, resolution, older)
     if unknown and not workspace.may_ask:
         raise OfflineError(
             "digests have to be asked for, and the network may not be used",
             data=[f"{artifact.source}: its `{artifact.sidecar}`" for artifact in unknown],
             hint="lock once with the network; the lock pins them from then on",
         )
-    digests = _pinned(older)
+    digests = _pinned(workspace, resolution, older)
     for artifact in unknown:
         digests[artifact.source] = ask_sidecar(workspace, resolution.manifest, artifact)
+        workspace.cache.remember_digest(artifact.source, digests[artifact.source])
     return digests
 
 
-def _undigested(resolution: Resolution, older: Lock | None) -> list[Artifact]:
+def _undigested(workspace: Workspace, resolution: Resolution, older: Lock | None) -> list[Artifact]:
     """The artifacts whose digests neither the manifest nor an older lock has."""
-    pinned = _pinned(older)
+    pinned = _pinned(workspace, resolution, older)
     chosen = [chosen.artifact for chosen in resolution.artifacts]
     return [artifact for artifact in chosen if artifact.sidecar and artifact.source not in pinned]
 
 
-def _pinned(older: Lock | None) -> dict[str, str]:
-    return {a.source: a.sha256 for a in older.artifacts} if older else {}
+def _pinned(workspace: Workspace, resolution: Resolution, older: Lock | None) -> dict[str, str]:
+    """The digests of an older lock; without a network also those that were once asked for on this machine."""
+    pinned = {a.source: a.sha256 for a in older.artifacts} if older else {}
+    if not workspace.may_ask:
+        for chosen in resolution.artifacts:
+            source = chosen.artifact.source
+            known = pinned.get(source) or workspace.cache.remembered_digest(source)
+            if known is not None:
+                pinned[source] = known
+    return pinned
 
 
 def ask_sidecar(workspace: Workspace, release: Manifest, artifact: Artifact) -> str:
@@ -198,11 +215,19 @@ def narrowed(lock: Lock, options: config.Options) -> Lock:
     return lock.for_platforms(config.named_platforms(options) or lock.request.platforms)
 
 
+def _release(lock: Lock) -> str:
+    return f"{lock.request.package} {lock.release}"
+
+
+def _update(workspace: Workspace) -> str:
+    return f"run `etfetch lock`, and commit `{workspace.lock_path.name}`"
+
+
 def _missing(workspace: Workspace) -> LockOutdatedError:
     return LockOutdatedError(
-        "there is no `etfetch.lock`",
-        data=[f"looked in {workspace.project.folder}"],
-        hint=_UPDATE,
+        f"there is no `{workspace.lock_path.name}`",
+        data=[f"looked in {workspace.project.home}"],
+        hint=_update(workspace),
     )
 
 

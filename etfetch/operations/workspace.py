@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etfetch import __version__, config, installer, lockfile, uptodate
+from etfetch import __version__, config, consumer, installer, lockfile, uptodate
 from etfetch.cache import Cache
 from etfetch.config import Options, Project
-from etfetch.errors import OfflineError
+from etfetch.errors import ConfigError, OfflineError
 from etfetch.lockfile import Lock, LockedArtifact
-from etfetch.platforms import can_build
+from etfetch.record import Watch
 from etfetch.request import Settings
 
 if TYPE_CHECKING:
@@ -42,15 +42,27 @@ class Workspace:
 
     @property
     def lock_path(self) -> Path:
-        return self.project.folder / lockfile.NAME
+        library = self.project.library
+        return self.project.home / (library.lock if library else lockfile.NAME)
 
     def read_lock(self) -> Lock | None:
-        """The project's lock, or None if there is none; `LockfileError` if it is not sound."""
+        """The project's lock, or None if there is none; `LockfileError` if it is not sound.
+
+        `ConfigError` when the lock where a library's should stand is somebody else's.
+        """
         try:
             text = self.lock_path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
-        return lockfile.parse(text)
+        found = lockfile.parse(text, self.lock_path.name)
+        package = config.package_of(self.project)
+        if self.project.library is not None and found.request.package != package:
+            raise ConfigError(
+                f"`{self.lock_path.name}` beside the app's `package.json` is not this library's",
+                data=[f"{self.lock_path} locks {found.request.package}, the library is for {package}"],
+                hint='give the library a lock of its own: `lock = "NAME.lock"` in its project file',
+            )
+        return found
 
     @property
     def may_ask(self) -> bool:
@@ -97,7 +109,7 @@ class Workspace:
             self.settings.connect_timeout,
             self.settings.read_timeout,
             self.settings.retries,
-            self.project.folder,
+            self.project.home,
             self.cache.scratch(),
             access.credentials,
             access.proxies,
@@ -118,25 +130,39 @@ class Workspace:
 
     def platforms_to_install(self, lock: Lock) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The locked platforms that are installed here, and those that this host cannot build."""
-        platforms = lock.request.platforms
-        if config.installs_all(self.options):
-            return platforms, ()
-        here = config.this_system()
-        fit = tuple(p for p in platforms if can_build(here, p))
-        return fit, tuple(p for p in platforms if p not in fit)
+        return config.platforms_here(self.project, self.options, lock.request.platforms)
+
+    def watch(self) -> Watch | None:
+        """What a library's install depends on outside of its folder; None for what is no library."""
+        project = self.project
+        if project.library is None or project.consumer is None:
+            return None
+        app = project.consumer
+        older = (stand_in.name for stand_in in project.library.stand_ins)
+        return Watch(
+            lock=str(self.lock_path),
+            choices=tuple(str(block.path) for block in app.blocks),
+            files=tuple(str(path) for path in app.files),
+            folders=tuple(str(path) for path in app.folders or ()),
+            variables=(*consumer.VARIABLES, *older),
+        )
 
     def inputs(self, lock: Lock) -> str:
         """The digest for the record's short cut; "" when a plain install would not do the same."""
-        plain = Options(project=str(self.project.folder))
+        plain, project, watch = Options(), self.project, self.watch()
+        locked = lock.request.platforms
         same = (
-            self.destination == config.destination_of(self.project, plain)
-            and config.request_of(self.project, plain, lock.request) == lock.request
-            and not config.installs_all(self.options)
+            self.destination == config.destination_of(project, plain)
+            and config.request_of(project, plain, lock.request) == lock.request
+            and config.platforms_here(project, plain, locked)
+            == config.platforms_here(project, self.options, locked)
+            and not (project.consumer and project.consumer.folders is None)
         )
         if not same:
             return ""
         text = lockfile.render(lock).encode("utf-8")
-        return uptodate.inputs_digest(str(self.project.folder), config.environment(), __version__, text)
+        folder, watched = str(project.folder), asdict(watch) if watch else None
+        return uptodate.inputs_digest(folder, config.environment(), __version__, text, watched)
 
 
 @contextmanager
@@ -145,8 +171,8 @@ def open_workspace(options: Options) -> Iterator[Workspace]:
 
     `ConfigError` or `UsageError` when the options make no sense.
     """
-    settings = config.settings_of(options)
     project = config.find_project(options)
+    settings = config.settings_of(options, project.variables)
     destination = config.destination_of(project, options)
     installer.check_destination(project.folder, destination)
     cache = Cache(settings.cache_dir, settings.lock_timeout)
