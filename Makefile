@@ -16,7 +16,7 @@ test: $(VENV)/developing
 	$(BIN)/pytest -n auto -m "not registry"
 
 registry: $(VENV)/developing
-	$(BIN)/pytest -m registry
+	$(BIN)/pytest -n auto --dist loadfile -m registry
 
 lint: $(VENV)/developing
 	$(BIN)/ruff check .

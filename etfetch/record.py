@@ -72,10 +72,12 @@ class RecordedOutput:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What decides an install of a library beside its own files; all paths are absolute.
+    """What decides an install of a library beside its own files.
 
-    `lock` is where its lock stands and `choices` where the app's choices do, if there are any. What was
-    looked at for them is in `files` and `folders`, there or not, and in the environment's `variables`.
+    `lock` is where its lock stands, relative to the library's folder: package managers copy a library with
+    all it holds to other apps, and there it is not this lock. `choices` are where the app's choices stand,
+    if there are any. What was looked at for them is in `files` and `folders`, there or not, and in the
+    environment's `variables`. These paths are absolute.
     """
 
     lock: str

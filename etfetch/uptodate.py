@@ -123,7 +123,7 @@ def summary(arguments: Sequence[str], environment: Mapping[str, str], version: s
         if record["version"] != RECORD_VERSION or not record["inputs"]:
             return None
         watch = record.get("watch")
-        lock = _read(watch["lock"] if watch else os.path.join(project, LOCK))
+        lock = _read(os.path.join(project, watch["lock"] if watch else LOCK))
         if lock is None or record["inputs"] != inputs_digest(start, environment, version, lock, watch):
             return None
         if not (_outputs_untouched(project, record["outputs"]) and _untouched(destination, record["files"])):

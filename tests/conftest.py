@@ -9,6 +9,7 @@ import pytest
 from server_fixtures import react_native, release_tree
 from server_fixtures.release_server import ReleaseServer
 from tests.apps import App
+from tests.phone import Phone, pack
 from tests.world import World
 
 _PLACEHOLDER = "http://127.0.0.1:1"
@@ -77,3 +78,16 @@ def app(
     """An app with the example library, and a server with the archives that it needs."""
     with ReleaseServer(phone_releases) as server:
         yield App(World(tmp_path, None, server, monkeypatch, capsys))
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """What npm packs of etfetch's npm package and of the example library."""
+    return pack(tmp_path_factory.mktemp("packages"))
+
+
+@pytest.fixture
+def phone(packages: dict[str, Path], phone_releases: Path, tmp_path: Path) -> Iterator[Phone]:
+    """A folder for apps that real package managers install."""
+    with ReleaseServer(phone_releases) as server:
+        yield Phone(tmp_path, packages, server)

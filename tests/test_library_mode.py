@@ -310,6 +310,28 @@ def test_skipping_the_download_writes_the_flags_all_the_same(app: App) -> None:
     assert written.stat().st_mtime_ns == before
 
 
+def test_a_folder_of_archives(app: App) -> None:
+    """Archives that were put aside by hand, under their names."""
+    app.world.setenv(RNET_BASE_URL=app.world.server.root.as_uri())
+    app.choose({"backends": ["vulkan"]})
+    app.install()
+    assert _backends(app) == {"vulkan"}
+    assert app.world.server.requests == []
+
+
+def test_a_library_may_bring_the_manifest_of_a_newer_release(app: App) -> None:
+    carried = Path(__file__).parent.parent / "manifests/react-native-executorch/0.10.0.toml"
+    own = app.library / "manifests/react-native-executorch/0.11.0.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(carried.read_text().replace('version = "0.10.0"', 'version = "0.11.0"'))
+    package = app.library / "package.json"
+    package.write_text(
+        package.read_text().replace('"nativeLibsVersion": "0.10.0"', '"nativeLibsVersion": "0.11.0"')
+    )
+    app.choose({})
+    assert "installed react-native-executorch 0.11.0" in app.install().err
+
+
 def test_the_older_cache_variable(app: App, tmp_path: Path) -> None:
     app.world.delenv("ETFETCH_CACHE_DIR")
     app.world.setenv(RNET_LIBS_CACHE_DIR=str(tmp_path / "older"))

@@ -1,7 +1,7 @@
 """Guards: build snippets that stop a build whose native libraries are not installed.
 
-Package managers may skip a package's postinstall step (pnpm since version 10, `--ignore-scripts`). The
-install looks well then, and the build fails much later for another reason. A guard reads etfetch's
+Package managers may skip a package's postinstall step (newer pnpm and yarn by default, `--ignore-scripts`).
+The install looks well then, and the build fails much later for another reason. A guard reads etfetch's
 record and says the one command that is missing.
 
 A library publishes its guards, since they are needed exactly where etfetch has not run. They compare the
@@ -58,8 +58,10 @@ def guard = { File root, String name, String destination ->
             return record.toString() + " is damaged"
         }
         if (!installed.lock) return "not everything was downloaded"
-        File lock = installed.watch?.lock ? new File(installed.watch.lock) : null
-        if (lock?.isFile()) {
+        if (installed.watch) {
+            File lock = root.canonicalFile.toPath().resolve(installed.watch.lock).normalize().toFile()
+            // pnpm keeps what a postinstall step made, and gives it to other apps.
+            if (!lock.isFile()) return "they were installed for another app: " + lock + " is missing"
             def text = lock.getText("UTF-8").replace("\\r\\n", "\\n").getBytes("UTF-8")
             def digest = MessageDigest.getInstance("SHA-256").digest(text).encodeHex().toString()
             if (digest != installed.lock) return lock.toString() + " has changed since they were installed"
@@ -88,7 +90,7 @@ def guard = { File root, String name, String destination ->
         "",
         "  " + problem,
         "",
-        "The package manager may have skipped the postinstall step (pnpm 10 and newer, --ignore-scripts).",
+        "The package manager may have skipped the postinstall step (newer pnpm and yarn, --ignore-scripts).",
         "Run this in the app's folder, and build again:",
         "",
         "  " + command + " install --project \\"" + root.canonicalPath + "\\"",
@@ -121,8 +123,11 @@ lambda do |root, name, destination|
     end
     return "not everything was downloaded" if installed["lock"].empty?
 
-    lock = (installed["watch"] || {})["lock"]
-    if lock && File.file?(lock)
+    if installed["watch"]
+      lock = File.expand_path(installed["watch"]["lock"], File.realpath(root))
+      # pnpm keeps what a postinstall step made, and gives it to other apps.
+      return "they were installed for another app: #{lock} is missing" unless File.file?(lock)
+
       digest = Digest::SHA256.hexdigest(File.binread(lock).gsub("\\r\\n".b, "\\n".b))
       return "#{lock} has changed since they were installed" if digest != installed["lock"]
     end
@@ -158,7 +163,7 @@ lambda do |root, name, destination|
 
       #{problem}
 
-    The package manager may have skipped the postinstall step (pnpm 10 and newer, --ignore-scripts).
+    The package manager may have skipped the postinstall step (newer pnpm and yarn, --ignore-scripts).
     Run this in the app's folder, and `pod install` again:
 
       #{command} install --project "#{real}"

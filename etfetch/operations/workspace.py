@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -140,7 +141,7 @@ class Workspace:
         app = project.consumer
         older = (stand_in.name for stand_in in project.library.stand_ins)
         return Watch(
-            lock=str(self.lock_path),
+            lock=_relative(self.lock_path, project.folder.resolve()),
             choices=tuple(str(block.path) for block in app.blocks),
             files=tuple(str(path) for path in app.files),
             folders=tuple(str(path) for path in app.folders or ()),
@@ -163,6 +164,14 @@ class Workspace:
         text = lockfile.render(lock).encode("utf-8")
         folder, watched = str(project.folder), asdict(watch) if watch else None
         return uptodate.inputs_digest(folder, config.environment(), __version__, text, watched)
+
+
+def _relative(path: Path, folder: Path) -> str:
+    try:
+        return Path(os.path.relpath(path.resolve(), folder)).as_posix()
+    except ValueError:
+        # Another drive of Windows.
+        return str(path)
 
 
 @contextmanager

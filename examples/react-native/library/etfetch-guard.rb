@@ -20,8 +20,11 @@ lambda do |root, name, destination|
     end
     return "not everything was downloaded" if installed["lock"].empty?
 
-    lock = (installed["watch"] || {})["lock"]
-    if lock && File.file?(lock)
+    if installed["watch"]
+      lock = File.expand_path(installed["watch"]["lock"], File.realpath(root))
+      # pnpm keeps what a postinstall step made, and gives it to other apps.
+      return "they were installed for another app: #{lock} is missing" unless File.file?(lock)
+
       digest = Digest::SHA256.hexdigest(File.binread(lock).gsub("\r\n".b, "\n".b))
       return "#{lock} has changed since they were installed" if digest != installed["lock"]
     end
@@ -57,7 +60,7 @@ lambda do |root, name, destination|
 
       #{problem}
 
-    The package manager may have skipped the postinstall step (pnpm 10 and newer, --ignore-scripts).
+    The package manager may have skipped the postinstall step (newer pnpm and yarn, --ignore-scripts).
     Run this in the app's folder, and `pod install` again:
 
       #{command} install --project "#{real}"
