@@ -4,8 +4,8 @@ The archives are packed from the real Android libraries of the 0.9.2 npm package
 releases have, and nginx serves them on loopback. The peer is `scripts/download-libs.js` of the 0.10.2
 package, run by Node as its postinstall runs it. Both packages come through `npm pack`.
 
-Both install the same: headers, core and OpenCV for two ABIs. That they leave the same files is checked before
-anything is timed.
+Both are installed in a copy of that package, with the same app above it: headers, core and OpenCV for two
+ABIs. That they leave the same files is checked before anything is timed.
 """
 
 from __future__ import annotations
@@ -27,29 +27,27 @@ from server_fixtures import daemons, react_native
 
 PEER = "react-native-executorch"
 LIBRARIES, DOWNLOADER = f"{PEER}@0.9.2", f"{PEER}@0.10.2"
-_REQUEST = f"""\
-package = "{PEER}"
-version = "==0.10.0"
-platforms = ["android-arm64-v8a", "android-x86_64"]
-libraries = ["opencv"]
-"""
+_LIBRARY = Path(__file__).parent.parent / "examples/react-native/library/etfetch.toml"
 _APP = {"name": "app", PEER: {"backends": [], "libs": ["opencv"]}}
 
 
 @dataclass(frozen=True)
 class Site:
-    """The folders of both installers, and the server's address. `package` is the peer's, unpacked."""
+    """The folders of both installers, and the server's address.
+
+    `package` is the peer's, unpacked, and `project` another copy of it, which etfetch installs as a library.
+    """
 
     root: Path
     url: str
 
     @property
     def project(self) -> Path:
-        return self.root / "project"
+        return self.root / "mine/node_modules" / PEER
 
     @property
     def package(self) -> Path:
-        return self.root / "node_modules" / PEER
+        return self.root / "theirs/node_modules" / PEER
 
     @property
     def trees(self) -> tuple[Path, Path]:
@@ -62,14 +60,18 @@ class Site:
 
     def etfetch(self, *words: str) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ETFETCH_")}
-        settings = {"ETFETCH_CACHE_DIR": str(self.caches[0]), "ETFETCH_BASE_URL": self.url}
+        settings = {
+            "ETFETCH_CACHE_DIR": str(self.caches[0]),
+            "ETFETCH_BASE_URL": self.url,
+            "INIT_CWD": str(self.project.parent.parent),
+        }
         _run([sys.executable, "-m", "etfetch", *words], self.project, {**kept, **settings})
 
     def peer(self) -> None:
         settings = {
             "RNET_BASE_URL": self.url,
             "RNET_LIBS_CACHE_DIR": str(self.caches[1]),
-            "INIT_CWD": str(self.root),
+            "INIT_CWD": str(self.package.parent.parent),
         }
         script = str(self.package / "scripts/download-libs.js")
         _run(["node", script], self.package, {**os.environ, **settings})
@@ -85,10 +87,11 @@ def site(root: Path) -> Iterator[Site]:
     react_native.write(_unpacked(root, LIBRARIES) / "third-party", served)
     with daemons.nginx(nginx, served) as server:
         made = Site(root, server.url)
-        shutil.copytree(_unpacked(root, DOWNLOADER), made.package)
-        (root / "package.json").write_text(json.dumps(_APP))
-        made.project.mkdir()
-        (made.project / "etfetch.toml").write_text(_REQUEST)
+        original = _unpacked(root, DOWNLOADER)
+        for package in (made.package, made.project):
+            shutil.copytree(original, package)
+            (package.parent.parent / "package.json").write_text(json.dumps(_APP))
+        shutil.copyfile(_LIBRARY, made.project / "etfetch.toml")
         yield made
 
 
