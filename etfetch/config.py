@@ -1,8 +1,7 @@
-"""The only reader of the environment and of project files.
+"""The only reader of the environment: what a project file, flags and variables come to.
 
-A project says what it wants in `etfetch.toml`, under `[tool.etfetch]` in `pyproject.toml`, or
-under `"etfetch"` in `package.json`: one of them, found by walking up. Flags and the environment may change
-platforms and variant of a request; everything else they set is `Settings`, which never change the lock.
+Flags and the environment may change platforms and variant of a project's request; everything else they
+set is `Settings`, which never change the lock.
 
 A library's project file (`library`) is joined by the choices of the app that uses it (`consumer`). There
 platforms are the library's, and what flags and environment name is only what is installed here.
@@ -10,20 +9,19 @@ platforms are the library's, and what flags and environment name is only what is
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from etfetch import consumer, generate, library, paths, toml, uptodate
-from etfetch.consumer import Block, Consumer
+from etfetch import generate, library, paths, projects, uptodate
+from etfetch.consumer import Block
 from etfetch.errors import ConfigError, UsageError, did_you_mean
 from etfetch.generate import Outputs
 from etfetch.library import Choices, Library, is_yes
 from etfetch.platforms import ALL, PLATFORMS, VARIANTS, can_build, host_platform
+from etfetch.projects import Project, ProjectFile, table_of, wrong
 from etfetch.request import (
     DEFAULT_DESTINATION,
     DEFAULT_PACKAGE,
@@ -39,50 +37,12 @@ from etfetch.request import (
 )
 from etfetch.tables import Table
 
-TOML, PYPROJECT, PACKAGE_JSON = uptodate.PROJECT_FILES
-
 _LARGEST = 1e9
 
 _LATER = {
     "models": "reading what models need is not part of this version: name the components instead",
 }
 """Keys of the design that this version does not act on. Taking them silently would be a lie."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectFile:
-    """A file that holds a request: `values` is the request's table, `text` the whole file."""
-
-    path: Path
-    values: Mapping[str, Any]
-    text: str
-
-    @property
-    def origin(self) -> Origin:
-        return Origin(self.path.name, self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """Where etfetch works: the folder of the project, and the file with the request, if any.
-
-    A library has a `consumer`, the app with whose choices it is installed.
-    """
-
-    folder: Path
-    file: ProjectFile | None
-    library: Library | None = None
-    consumer: Consumer | None = None
-
-    @property
-    def home(self) -> Path:
-        """The folder of the lock: the project's, or the app's."""
-        return self.consumer.folder if self.consumer else self.folder
-
-    @property
-    def variables(self) -> Mapping[str, str]:
-        """The environment; for a library with what its older variables stand for."""
-        return self.library.variables(os.environ) if self.library else os.environ
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +73,8 @@ def this_platform() -> str | None:
 
 
 def find_project(options: Options) -> Project:
-    """The project of `--project DIR`, of the working directory, or of the folders above it.
-
-    Where there is none, an app's folder stands for the one library that it depends on.
-    """
-    if options.project is not None:
-        folder = Path(options.project).absolute()
-        if not folder.is_dir():
-            raise UsageError(
-                f"`{options.project}` is not a folder", hint="`--project` names a project's folder"
-            )
-        return _project(folder, _file_in(folder))
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        found = _file_in(folder)
-        if found:
-            return _project(folder, found)
-    used = _used_library(here) if options.requirement is None else None
-    return used or Project(here, None)
+    """The project of `--project DIR`, of the working directory or above it, or of the library an app uses."""
+    return projects.find(options.project, os.environ, through_apps=options.requirement is None)
 
 
 def request_of(project: Project, options: Options, locked: Request | None) -> Request:
@@ -208,11 +152,11 @@ def destination_of(project: Project, options: Options) -> Path:
         return Path(options.destination).absolute()
     text = DEFAULT_DESTINATION
     if project.file is not None and "destination" in project.file.values:
-        table = _table(project.file)
+        table = table_of(project.file)
         text = table.string("destination").removesuffix("/")
         reason = paths.unsafe_reason(text)
         if reason:
-            raise _in_file(project.file, "destination", f"`{text}`: {reason}")
+            raise wrong(project.file, "destination", f"`{text}`: {reason}")
     return project.folder / text
 
 
@@ -242,175 +186,21 @@ def settings_of(options: Options, variables: Mapping[str, str] = os.environ) -> 
 
 def package_of(project: Project) -> str:
     """The package that a project file asks for."""
-    return (_table(project.file).optional_string("package") if project.file else None) or DEFAULT_PACKAGE
+    return (table_of(project.file).optional_string("package") if project.file else None) or DEFAULT_PACKAGE
 
 
 def outputs_of(project: Project) -> Outputs:
     """Which build files a project wants written."""
     if project.file is None:
         return Outputs()
-    return generate.parse(_table(project.file))
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """What a folder seems to need; `found` says by what it was recognised ("" for nothing)."""
-
-    found: str
-    package: str
-    platforms: tuple[str, ...]
-    backends: tuple[str, ...]
-
-
-def proposal(folder: Path, host: str | None) -> Proposal:
-    """What `etfetch init` proposes for a folder, built on a machine that is `host`."""
-    package = _json(folder / PACKAGE_JSON)
-    if "react-native" in {**package.get("dependencies", {}), **package.get("devDependencies", {})}:
-        mobile = ("android-arm64-v8a", "android-x86_64", "ios", "ios-simulator")
-        found = "package.json with react-native"
-        return Proposal(found, "react-native-executorch", mobile, ("xnnpack",))
-    if (folder / "Package.swift").is_file():
-        apple = ("ios", "ios-simulator", "macos-arm64")
-        return Proposal("Package.swift", DEFAULT_PACKAGE, apple, ("coreml", "xnnpack"))
-    found = "CMakeLists.txt" if (folder / "CMakeLists.txt").is_file() else ""
-    return Proposal(found, DEFAULT_PACKAGE, (host or "linux-x86_64",), ("xnnpack",))
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return values if isinstance(values, dict) else {}
-
-
-def _project(folder: Path, file: ProjectFile | None) -> Project:
-    """A project, and for a library the app that it is installed for."""
-    if file is None:
-        return Project(folder, file)
-    table = _table(file)
-    found = library.parse(table, uptodate.LOCK, generate.parse(table).passed)
-    if found is None:
-        return Project(folder, file)
-    app = consumer.find(folder.resolve(), found.key, os.environ, Path.cwd())
-    own = None if app.folder.samefile(folder) else _file_in(app.folder)
-    if own is not None and found.lock == uptodate.LOCK:
-        raise ConfigError(
-            f"the app has a request of its own, and `{found.lock}` cannot answer both",
-            data=[str(own.path), str(file.path)],
-            hint='give the library a lock of its own: `lock = "NAME.lock"` in its project file',
-        )
-    return Project(folder, file, found, app)
-
-
-def _used_library(here: Path) -> Project | None:
-    """The library that the app of a folder depends on; `UsageError` if there are several, None if none."""
-    for folder in (here, *here.parents):
-        files = [
-            (package, file)
-            for package in consumer.dependencies(folder)
-            if (package / TOML).is_file()
-            and (file := _file_in(package)) is not None
-            and "consumer-key" in file.values
-        ]
-        if len(files) > 1:
-            raise UsageError(
-                "several packages here are installed by etfetch",
-                data=[os.path.relpath(package) for package, _ in files],
-                hint=f"name one: `etfetch install --project {os.path.relpath(files[0][0])}`",
-            )
-        if files:
-            return _project(*files[0])
-    return None
-
-
-def _file_in(folder: Path) -> ProjectFile | None:
-    found = [
-        file
-        for file in (
-            _toml_file(folder / TOML, ()),
-            _toml_file(folder / PYPROJECT, ("tool", "etfetch")),
-            _json_file(folder / PACKAGE_JSON),
-        )
-        if file is not None
-    ]
-    if len(found) > 1:
-        raise ConfigError(
-            "two files hold a request for etfetch",
-            data=[str(file.path) for file in found],
-            hint="keep it in one of them",
-        )
-    return found[0] if found else None
-
-
-def _toml_file(path: Path, keys: Sequence[str]) -> ProjectFile | None:
-    text = _text(path)
-    if text is None or (keys and "etfetch" not in text):
-        return None
-    try:
-        values: Any = toml.loads(text)
-    except toml.TOMLDecodeError as error:
-        raise ConfigError(f"{path.name}: not valid TOML: {error}", data=[str(path)]) from error
-    for key in keys:
-        if not isinstance(values, dict) or key not in values:
-            return None
-        values = values[key]
-    return _project_file(path, values, text, ".".join(keys))
-
-
-def _json_file(path: Path) -> ProjectFile | None:
-    text = _text(path)
-    if text is None or '"etfetch"' not in text:
-        return None
-    try:
-        values = json.loads(text)
-    except ValueError as error:
-        raise ConfigError(f"{path.name}: not valid JSON: {error}", data=[str(path)]) from error
-    if not isinstance(values, dict) or not isinstance(values.get("etfetch"), dict):
-        # `"etfetch": "^1.0"` in a list of dependencies is no request.
-        return None
-    return _project_file(path, values["etfetch"], text, "etfetch")
-
-
-def _project_file(path: Path, values: object, text: str, key: str) -> ProjectFile:
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path.name}: {key}: expected a table", data=[str(path)])
-    return ProjectFile(path, values, text)
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
-        return None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"`{path}` is not UTF-8 (byte {error.start})") from error
-
-
-def _table(file: ProjectFile) -> Table:
-    return Table(file.values, file.path.name, lambda message: _located(file, message))
-
-
-def _located(file: ProjectFile, message: str) -> ConfigError:
-    """An error that starts with `etfetch.toml:7: backends`, by looking the key up in the text."""
-    name, _, rest = message.partition(": ")
-    address, _, problem = rest.partition(": ")
-    key = address.partition("[")[0].rpartition(".")[2]
-    value = problem.split("`")[1] if problem.count("`") > 1 else None
-    line = find_line(file.text, key, value) or find_line(file.text, key)
-    position = f"{name}:{line}" if line else name
-    return ConfigError(f"{position}: {rest}", data=[str(file.path)])
-
-
-def _in_file(file: ProjectFile, key: str, problem: str) -> ConfigError:
-    return _located(file, f"{file.path.name}: {key}: {problem}")
+    return generate.parse(table_of(project.file))
 
 
 def _from_file(file: ProjectFile) -> Request:
     for key, why in _LATER.items():
         if key in file.values:
-            raise _in_file(file, key, why)
-    table = _table(file)
+            raise wrong(file, key, why)
+    table = table_of(file)
     request = Request(
         package=table.optional_string("package") or DEFAULT_PACKAGE,
         version=_version(file, table),
@@ -472,7 +262,7 @@ def _choices(found: Library, block: Block) -> Choices:
             f"{block.path.name}: {found.key}: expected an object of lists", data=[str(block.path)]
         )
     file = ProjectFile(block.path, block.value, _from_key_on(block.text, found.key))
-    return library.choices(found, _table(file))
+    return library.choices(found, table_of(file))
 
 
 def _from_key_on(text: str, key: str) -> str:
@@ -487,40 +277,16 @@ def _version(file: ProjectFile, table: Table) -> str:
     if place is None:
         return _specifier(file, "version", text)
     if text:
-        raise _in_file(file, "version-from", "stands beside `version`; keep one of them")
-    return _specifier(file, "version-from", _named_value(file, place))
-
-
-def _named_value(file: ProjectFile, place: str) -> str:
-    """The string that `package.json:nativeLibsVersion` means: a file beside the project file, and a key."""
-    name, colon, key = place.partition(":")
-    reason = paths.unsafe_reason(name)
-    if not (colon and key) or reason or not name.endswith((".json", ".toml")):
-        raise _in_file(
-            file,
-            "version-from",
-            f"`{place}` is not a JSON or TOML file and a key, as in `package.json:nativeLibsVersion`",
-        )
-    text = _text(file.path.parent / name)
-    if text is None:
-        raise _in_file(file, "version-from", f"there is no `{name}` beside it")
-    try:
-        value: Any = json.loads(text) if name.endswith(".json") else toml.loads(text)
-    except ValueError as error:
-        raise _in_file(file, "version-from", f"`{name}` cannot be read: {error}") from error
-    for word in key.split("."):
-        value = value.get(word) if isinstance(value, dict) else None
-    if not isinstance(value, str) or not value.strip():
-        raise _in_file(file, "version-from", f"`{name}` has no version under `{key}`")
-    return value
+        raise wrong(file, "version-from", "stands beside `version`; keep one of them")
+    return _specifier(file, "version-from", projects.named_value(file, place))
 
 
 def _specifier(file: ProjectFile, key: str, text: str) -> str:
     try:
         return normal_specifier(text)
     except UsageError as error:
-        wrong = _in_file(file, key, error.message)
-        raise ConfigError(wrong.message, data=wrong.data, hint=error.hint) from error
+        located = wrong(file, key, error.message)
+        raise ConfigError(located.message, data=located.data, hint=error.hint) from error
 
 
 def _from_requirement(text: str) -> Request:

@@ -6,6 +6,7 @@ guarantees on these functions, and the tests kill a process at each of their cal
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from pathlib import Path
@@ -43,9 +44,19 @@ def write_file(path: Path, data: bytes, scratch: Path | None = None) -> None:
     The folder must exist. The temporary file stands in `scratch` if that is on the same file system, else
     beside `path`, and is removed on failure; OSError as the system raises it.
     """
-    folder = path.parent
-    if scratch is not None and scratch.stat().st_dev == folder.stat().st_dev:
-        folder = scratch
+    if scratch is not None and scratch.stat().st_dev == path.parent.stat().st_dev:
+        try:
+            _write_through(scratch, path, data)
+        except OSError as error:
+            # A bind mount has its device's number, and yet nothing can be renamed out of it.
+            if error.errno != errno.EXDEV:
+                raise
+        else:
+            return
+    _write_through(path.parent, path, data)
+
+
+def _write_through(folder: Path, path: Path, data: bytes) -> None:
     temporary = folder / unique_name(f".{path.name}")
     try:
         with temporary.open("wb") as stream:

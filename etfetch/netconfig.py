@@ -24,10 +24,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from etfetch import credentials, mirrors, paths, toml
-from etfetch.config import Options, Project, flag
+from etfetch.config import Options, flag
 from etfetch.credentials import Credential, Credentials
 from etfetch.errors import ConfigError
 from etfetch.mirrors import Place
+from etfetch.projects import Project
 from etfetch.sources import Certificates, Proxies
 from etfetch.tables import Table
 

@@ -42,6 +42,7 @@ SHORT_CUT = {"uptodate"}
 EDGE = {
     "config",
     "consumer",
+    "projects",
     "netconfig",
     "shelf",
     "servers",
@@ -69,7 +70,10 @@ EDGE_TO_EDGE = {
     ("sources", "partial"),
     ("cache", "partial"),
     ("bundle", "archive"),  # a bundle is read as every archive is
-    ("config", "consumer"),
+    ("projects", "consumer"),
+    ("config", "projects"),
+    ("config", "consumer"),  # the values it makes
+    ("netconfig", "projects"),
     ("netconfig", "config"),
     ("netconfig", "sources"),  # the values it makes
     ("archive", "plan"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 import sys
 from collections import Counter
 from pathlib import Path
@@ -58,10 +59,13 @@ def test_a_cache_cleaned_under_an_install(world: World, moment: str, monkeypatch
     monkeypatch.setattr(copying, "clone", lambda *_: False)
     real: Any = getattr(owner, name)
     cleaned: list[Usage] = []
+    # Archives are unpacked in several threads; two that clean at once would share what there is.
+    one_at_a_time = threading.Lock()
 
     def clean_once(*arguments: object, **named: object) -> object:
-        if not cleaned:
-            cleaned.append(Cache(world.cache).clean())
+        with one_at_a_time:
+            if not cleaned:
+                cleaned.append(Cache(world.cache).clean())
         return real(*arguments, **named)
 
     monkeypatch.setattr(owner, name, clean_once)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from etfetch import config, edit, installer, resolve
+from etfetch import config, edit, installer, projects, resolve
 from etfetch.catalogue import choose_release
-from etfetch.config import Options, ProjectFile, Proposal
+from etfetch.config import Options
 from etfetch.errors import ConfigError, UsageError, did_you_mean
 from etfetch.manifest import Component, Manifest
 from etfetch.operations.workspace import Workspace, open_workspace
+from etfetch.projects import ProjectFile, Proposal
 from etfetch.request import KIND_OF_KEY, NAMED, Request
 
 _KEY_OF_KIND = {kind: key for key, kind in KIND_OF_KEY.items()}
@@ -36,12 +37,12 @@ def init(options: Options, *, dry_run: bool = False) -> Edited:
             data=[str(project.file.path)],
             hint="change it with `etfetch add NAME` and `etfetch remove NAME`",
         )
-    proposal = config.proposal(project.folder, config.this_platform())
+    proposal = projects.proposal(project.folder, config.this_platform())
     with open_workspace(replace(options, project=str(project.folder))) as workspace:
         manifest = _newest_for(workspace, proposal)
     kernels = [name for name in _PLATFORM_KERNELS if resolve.find(manifest, name, "kernels")]
     text = edit.new_file(manifest.package, manifest.version, proposal.platforms, proposal.backends, kernels)
-    path = project.folder / config.TOML
+    path = project.folder / projects.TOML
     if not dry_run:
         installer.write_text(path, text)
     found = f"found {proposal.found}" if proposal.found else "found nothing that says more"
@@ -97,7 +98,7 @@ def _editable(workspace: Workspace) -> tuple[ProjectFile, Request]:
             hint="run `etfetch init` first",
         )
     if workspace.project.library is not None:
-        chosen = workspace.project.home / config.PACKAGE_JSON
+        chosen = workspace.project.home / projects.PACKAGE_JSON
         raise ConfigError(
             "an app chooses what is installed of a library, and this command does not change apps",
             data=[str(chosen)],
@@ -161,10 +162,10 @@ def _write(
     changed = {key: values for key, values in lists.items() if values != getattr(request, key)}
     if not changed:
         return Edited(file.path, ())
-    if file.path.name == config.PACKAGE_JSON:
+    if file.path.name == projects.PACKAGE_JSON:
         text = edit.with_json_names(file.text, changed)
     else:
-        keys = ("tool", "etfetch") if file.path.name == config.PYPROJECT else ()
+        keys = ("tool", "etfetch") if file.path.name == projects.PYPROJECT else ()
         text = edit.with_names(file.text, keys, changed)
     installer.write_text(file.path, text)
     return Edited(file.path, tuple(changes), text)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from etfetch import __version__, config, consumer, installer, lockfile, uptodate
 from etfetch.cache import Cache
-from etfetch.config import Options, Project
+from etfetch.config import Options
 from etfetch.errors import ConfigError, OfflineError
 from etfetch.lockfile import Lock, LockedArtifact
+from etfetch.projects import Project
 from etfetch.record import Watch
 from etfetch.request import Settings
 
