@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
