@@ -27,7 +27,6 @@ from etfetch.request import (
     DEFAULT_PACKAGE,
     EVERYTHING,
     LINK_MODES,
-    NAMED,
     Origin,
     Request,
     Settings,
@@ -229,16 +228,9 @@ def _of_library(project: Project, file: ProjectFile, options: Options) -> Reques
     platforms_here(project, options, request.platforms)
     blocks = project.consumer.blocks if project.consumer else ()
     names = choices_of(project).names if blocks else {"features": (EVERYTHING,)}
-    lists = {key: _unique((*getattr(request, key), *names.get(key, ()))) for key in NAMED}
-    return replace(
-        request,
-        backends=lists["backends"],
-        kernels=lists["kernels"],
-        libraries=lists["libraries"],
-        extras=lists["extras"],
-        features=_unique((*lists["features"], *options.features)),
-        variant=options.variant or request.variant,
-    )
+    lists = {key: [*own, *names.get(key, ())] for key, own in request.names.items()}
+    lists["features"] += options.features
+    return replace(request, variant=options.variant or request.variant).with_names(lists)
 
 
 def choices_of(project: Project) -> Choices:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from etfetch import digest
@@ -48,6 +48,23 @@ class Request:
     libraries: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """The names of the release that are asked for, by key."""
+        return {key: getattr(self, key) for key in NAMED}
+
+    def with_names(self, names: Mapping[str, Iterable[str]]) -> Request:
+        """The same request for other names, by key; keys that are not there keep theirs."""
+        lists = {**self.names, **{key: tuple(sorted(set(values))) for key, values in names.items()}}
+        return replace(
+            self,
+            backends=lists["backends"],
+            kernels=lists["kernels"],
+            libraries=lists["libraries"],
+            extras=lists["extras"],
+            features=lists["features"],
+        )
 
     @property
     def fingerprint(self) -> str:

@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 from etfetch import installer, lockfile, uptodate
 from etfetch import record as records
 from etfetch.errors import TreeError
-from etfetch.record import Record, RecordedArtifact, RecordedFile, RecordedPart, parse, render
-from tests.strategies import DIGESTS, NAMES, PATHS
+from etfetch.record import (
+    Record,
+    RecordedArtifact,
+    RecordedFile,
+    RecordedOutput,
+    RecordedPart,
+    Watch,
+    parse,
+    render,
+)
+from tests.strategies import DIGESTS, NAMES, PATHS, TEXTS
 
 PARTS = st.builds(RecordedPart, DIGESTS, st.one_of(st.just(""), PATHS), NAMES, NAMES, st.just(("ios", "any")))
 FILES = st.builds(
@@ -25,6 +34,7 @@ FILES = st.builds(
     parts=st.just((0,)),
     link=st.one_of(st.just(""), PATHS),
 )
+LISTS = st.lists(TEXTS, max_size=2).map(tuple)
 RECORDS = st.builds(
     Record,
     lock=DIGESTS,
@@ -34,6 +44,8 @@ RECORDS = st.builds(
     artifacts=st.lists(st.builds(RecordedArtifact, NAMES, DIGESTS, st.just(3)), max_size=2).map(tuple),
     parts=st.lists(PARTS, min_size=1, max_size=2).map(tuple),
     files=st.lists(FILES, max_size=3).map(tuple),
+    outputs=st.lists(st.builds(RecordedOutput, PATHS, DIGESTS), max_size=2).map(tuple),
+    watch=st.one_of(st.none(), st.builds(Watch, TEXTS, LISTS, LISTS, LISTS, LISTS)),
 )
 
 
@@ -47,7 +59,7 @@ def test_round_trip(record: Record) -> None:
 @given(RECORDS)
 def test_a_file_a_line(record: Record) -> None:
     lines = render(record).splitlines()
-    assert sum(line.startswith('{"path"') for line in lines) == len(record.files)
+    assert sum(line.startswith('{"path"') for line in lines) == len(record.files) + len(record.outputs)
 
 
 def test_the_short_cut_reads_the_same_version() -> None:
@@ -70,6 +82,8 @@ FILE = {"path": "a", "size": 1, "mode": 420, "mtime": 1, "sha256": "0" * 64, "pa
         {"files": [{**FILE, "size": "1"}]},
         {"files": [{**FILE, "more": 1}]},
         {"parts": [{"tree": "x", "to": "", "component": "c", "artifact": "a", "platforms": []}]},
+        {"outputs": [{"path": "../x", "sha256": "0" * 64}]},
+        {"watch": {"lock": "x", "more": []}},
         {"more": 1},
         {"lock": None},
     ],

@@ -55,14 +55,14 @@ def add(options: Options, names: Sequence[str]) -> Edited:
         file, request = _editable(workspace)
         catalogue = workspace.catalogue(request.package)
     manifest, _ = choose_release(catalogue, request.package, request.version)
-    changes, lists = [], _lists(request)
+    changes, lists = [], request.names
     for name in names:
         key, written = _place_of(manifest, name)
         if written in lists[key]:
             continue
         lists[key] = (*lists[key], written)
         changes.append(f"{key}: + {written}")
-    resolve.resolve(_with_lists(request, lists), catalogue, file.origin)
+    resolve.resolve(request.with_names(lists), catalogue, file.origin)
     return _write(file, request, lists, changes)
 
 
@@ -72,7 +72,7 @@ def remove(options: Options, names: Sequence[str]) -> Edited:
         file, request = _editable(workspace)
         catalogue = workspace.catalogue(request.package)
     manifest, _ = choose_release(catalogue, request.package, request.version)
-    changes, lists = [], _lists(request)
+    changes, lists = [], request.names
     for name in names:
         spellings = _spellings(manifest, name)
         hits = [(key, word) for key in NAMED for word in lists[key] if word.lower() in spellings]
@@ -105,22 +105,6 @@ def _editable(workspace: Workspace) -> tuple[ProjectFile, Request]:
             hint=f"change `{workspace.project.library.key}` there, then run `etfetch install`",
         )
     return file, config.request_of(workspace.project, workspace.options, None)
-
-
-def _with_lists(request: Request, lists: dict[str, tuple[str, ...]]) -> Request:
-    listed = {key: tuple(sorted(values)) for key, values in lists.items()}
-    return replace(
-        request,
-        backends=listed["backends"],
-        kernels=listed["kernels"],
-        libraries=listed["libraries"],
-        extras=listed["extras"],
-        features=listed["features"],
-    )
-
-
-def _lists(request: Request) -> dict[str, tuple[str, ...]]:
-    return {key: getattr(request, key) for key in NAMED}
 
 
 def _place_of(manifest: Manifest, name: str) -> tuple[str, str]:
