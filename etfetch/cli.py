@@ -37,7 +37,9 @@ def main(words: Sequence[str]) -> int:
     try:
         parsed = arguments.parser().parse_args(words)
         speaker = _console(parsed)
-        return _COMMANDS[parsed.command](parsed, _options(parsed), speaker)
+        code = _COMMANDS[parsed.command](parsed, _options(parsed), speaker)
+        # Here a closed pipe is no error; at the interpreter's end it would be one.
+        sys.stdout.flush()
     except EtfetchError as error:
         speaker.fail(error)
         return error.code
@@ -58,6 +60,8 @@ def main(words: Sequence[str]) -> int:
 
         traceback.print_exc()
         return 1
+    else:
+        return code
 
 
 def _interrupt(_signal: int, _frame: object) -> None:

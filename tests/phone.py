@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,7 +62,7 @@ class Phone:
     def run(self, folder: Path, *command: str, **variables: str) -> str:
         """Run a command that must succeed; gives all that it said."""
         done = subprocess.run(
-            [need(command[0]), *command[1:]],
+            [shutil.which(command[0], path=self.variables["PATH"]) or need(command[0]), *command[1:]],
             cwd=folder,
             env={**self.variables, **variables},
             stdout=subprocess.PIPE,
