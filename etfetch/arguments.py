@@ -186,6 +186,9 @@ def _add_project_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     generate.add_argument(
         "names", nargs="*", metavar="NAME", help=f"only these: {', '.join(GENERATORS)} (default: all listed)"
     )
+    generate.add_argument(
+        "--remote", action="store_true", help="SwiftPM's package downloads the archives: for publishing it"
+    )
     init = _command(commands, "init", "init", "look at the project and write an etfetch.toml")
     init.add_argument("--dry-run", action="store_true", help="only print it")
 

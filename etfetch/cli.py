@@ -269,7 +269,7 @@ def _outdated(parsed: argparse.Namespace, options: Options, speaker: Console) ->
 def _generate(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
     from etfetch.operations import generating
 
-    folder, files = generating.run(options, parsed.names)
+    folder, files = generating.run(options, parsed.names, remote=parsed.remote)
     for file in files:
         speaker.say(f"generated `{os.path.relpath(folder / file.path)}`")
     return 0

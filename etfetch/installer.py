@@ -36,6 +36,10 @@ _JOURNAL_VERSION = 2
 _STAGING_FOLDERS = 16
 """Staged files stand in so many folders: a file system makes the files of one folder one after the other."""
 
+_GENERATED = b"Written by "
+_HEAD = 200
+"""Generated files say so in so many bytes."""
+
 _CHANGED = "changed since etfetch installed it"
 _MAX_THREADS = 8
 """More than a disk has use for."""
@@ -272,7 +276,8 @@ def write_text(path: Path, text: str, destination: Path | None = None) -> None:
 def write_output(project: Path, path: str, text: str) -> None:
     """Write a generated file below a project's folder, unless it already says this.
 
-    `ConfigError` when it would be reached through a symlink, which may lead out of the project.
+    `ConfigError` when it would be reached through a symlink, which may lead out of the project; `TreeError`
+    when a file stands there that etfetch did not write, by the mark that all but JSON files carry.
     """
     for folder in paths.parents(path):
         if (project / folder).is_symlink():
@@ -281,6 +286,12 @@ def write_output(project: Path, path: str, text: str) -> None:
                 data=[f"it leads to {(project / folder).resolve()}"],
             )
     target = project / path
+    if not path.endswith(".json") and target.is_file() and _GENERATED not in target.read_bytes()[:_HEAD]:
+        raise TreeError(
+            f"`{path}` is in the way of a generated file: etfetch did not write it",
+            data=[str(target)],
+            hint="move it away, or take its name out of `generate`",
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     write_text(target, text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from etfetch import generate
 from etfetch.errors import ConfigError
-from etfetch.generate import BuildConfig, Outputs
+from etfetch.generate import BuildConfig, GeneratedFile, Material, Outputs
 from etfetch.lockfile import Lock, LockedComponent
 from etfetch.request import Request
 from etfetch.tables import Table
@@ -28,10 +29,16 @@ def _parse(**values: object) -> Outputs:
     return generate.parse(Table(values, "etfetch.toml", ConfigError))
 
 
+def _render(
+    outputs: Outputs, lock: Lock | None, passed: Mapping[str, object] | None = None
+) -> tuple[GeneratedFile, ...]:
+    return generate.render(Material(outputs, lock, passed or {}), outputs.names)
+
+
 def test_nothing_is_generated_by_default() -> None:
     outputs = _parse(package="p")
     assert outputs == Outputs(name="p", destination="third-party")
-    assert generate.render(outputs, outputs.names, LOCK, {}) == ()
+    assert _render(outputs, LOCK) == ()
 
 
 def test_what_is_asked_for_in_one_order() -> None:
@@ -57,7 +64,8 @@ def test_what_is_asked_for_in_one_order() -> None:
             {"generate": ["build-confg"]},
             (
                 "etfetch.toml: generate[0]: `build-confg` is not one of `build-config`, `gradle-guard`, "
-                "`podspec-guard`; did you mean `build-config`?"
+                "`podspec-guard`, `cmake`, `registration-check`, `xcconfig`, `cocoapods`, `swiftpm`, "
+                "`gradle`; did you mean `build-config`?"
             ),
         ),
         (
@@ -86,11 +94,11 @@ def test_wrong_wishes(values: dict[str, Any], message: str) -> None:
 
 def test_the_build_configuration_says_what_is_locked() -> None:
     outputs = _parse(generate=["build-config"], **{"build-config": CONFIG})
-    [file] = generate.render(outputs, outputs.names, LOCK, {"opencvPod": "Größe"})
+    [file] = _render(outputs, LOCK, {"opencvPod": "Größe"})
     assert (file.path, file.generator) == ("rne-build-config.json", "build-config")
     assert file.text == '{\n  "enableB": false,\n  "enableA": true,\n  "opencvPod": "Größe"\n}\n'
     both = (*LOCK.components, LockedComponent("backend_b", "backend", ("android-x86_64",)))
-    [other] = generate.render(outputs, outputs.names, replace(LOCK, components=both), {})
+    [other] = _render(outputs, replace(LOCK, components=both))
     assert json.loads(other.text) == {"enableB": True, "enableA": True}
 
 
@@ -103,6 +111,6 @@ def test_the_build_configuration_says_what_is_locked() -> None:
 )
 def test_names_stay_text_in_other_languages(name: str, line: str) -> None:
     outputs = Outputs((name,), None, "it's ${x} #{y}", 'third "party')
-    [file] = generate.render(outputs, outputs.names, None, {})
+    [file] = _render(outputs, None)
     assert file.text.endswith(line)
     assert "\r" not in file.text

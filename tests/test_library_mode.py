@@ -547,8 +547,22 @@ def test_nothing_to_generate(app: App) -> None:
     assert ran.code == 2
     assert ran.err == (
         "error: the project file lists nothing to generate\n"
-        "hint: add `generate = [...]` with some of build-config, gradle-guard, podspec-guard\n"
+        "hint: add `generate = [...]` with some of build-config, gradle-guard, podspec-guard, cmake, "
+        "registration-check, xcconfig, cocoapods, swiftpm, gradle\n"
     )
+
+
+def test_a_file_that_etfetch_did_not_write_stays(app: App) -> None:
+    guard = app.library / "etfetch-guard.rb"
+    guard.write_text("# mine\n")
+    ran = app.world.run("generate", "podspec-guard")
+    assert ran.code == 10
+    assert ran.err == (
+        "error: `etfetch-guard.rb` is in the way of a generated file: etfetch did not write it\n"
+        f"  {guard}\n"
+        "hint: move it away, or take its name out of `generate`\n"
+    )
+    assert guard.read_text() == "# mine\n"
 
 
 def test_generated_files_do_not_leave_through_a_symlink(app: App, tmp_path: Path) -> None:

@@ -231,3 +231,22 @@ def test_a_text_of_a_wrong_version_is_refused() -> None:
     moved = Catalogue({"executorch": {"9.9": CATALOGUE.texts["executorch"]["1.5.1"]}})
     with pytest.raises(ManifestError, match="says it is executorch 1"):
         moved.manifest("executorch", "9.9")
+
+
+FEATURES = [
+    (package, version, feature.name)
+    for package in CATALOGUE.packages
+    for version in CATALOGUE.versions(package)
+    for feature in CATALOGUE.manifest(package, version).features
+]
+
+
+@pytest.mark.parametrize(("package", "version", "feature"), FEATURES)
+def test_every_feature_can_be_had_on_every_platform(package: str, version: str, feature: str) -> None:
+    manifest = CATALOGUE.manifest(package, version)
+    for platform in manifest.platforms:
+        request = Request(package, f"=={version}", (platform,), features=(feature,))
+        found = {choice.component.name for choice in resolve(request, CATALOGUE).choices}
+        wanted = next(f.components for f in manifest.features if f.name == feature)
+        there = {name for name in wanted if available(manifest, name, platform, "release")}
+        assert there <= found

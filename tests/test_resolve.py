@@ -221,7 +221,7 @@ def test_an_extra_that_two_kinds_share() -> None:
 def test_everything_that_is_wrong_is_said_at_once() -> None:
     error = _fails(replace(LINUX, backends=("metal", "nope"), kernels=("portabel",), features=("x",)))
     assert len([line for line in error.data if line.startswith("the command line")]) == 4
-    assert "features: all" in error.data
+    assert "features: all, portable, xnnpack, torchao" in error.data
 
 
 def test_a_platform_without_a_runtime() -> None:

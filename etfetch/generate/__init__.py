@@ -7,36 +7,50 @@ Out: `GeneratedFile`s, to be written by others. Rules:
 - Every path is relative and safe; files stand below the project's folder, at its top unless it says more.
 - No generated file takes the name of a project file, a lock or a package's own files.
 
-Each kind of file is a module with one function: `build_config`, `guards`.
+Each kind of file is a module with one function, `render`. What there is to link is read in `linking`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from etfetch import paths
-from etfetch.generate import build_config, guards
+from etfetch.generate import (
+    build_config,
+    cmake,
+    cocoapods,
+    gradle,
+    guards,
+    registration,
+    swiftpm,
+    xcode,
+)
 from etfetch.lockfile import Lock
 from etfetch.request import DEFAULT_DESTINATION
 from etfetch.tables import Table
 
-GENERATORS = ("build-config", "gradle-guard", "podspec-guard")
-NEEDING_A_LOCK = frozenset({"build-config"})
-"""The others say the same whatever is locked, so that a library can publish them."""
+GENERATORS = (
+    *("build-config", "gradle-guard", "podspec-guard", "cmake", "registration-check"),
+    *("xcconfig", "cocoapods", "swiftpm", "gradle"),
+)
+WITHOUT_A_LOCK = frozenset({"gradle-guard", "podspec-guard"})
+"""These say the same whatever is locked, so that a library can publish them."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildConfig:
     """A JSON file for build scripts: `flags` are its keys, each with the component that turns it on.
 
-    `passed` are keys of an app's block that are written there as they are.
+    `passed` are keys of an app's block that are written there as they are. With a `cmake_prefix` the flags
+    are given to CMake, too.
     """
 
     path: str
     flags: tuple[tuple[str, str], ...]
     passed: tuple[str, ...] = ()
+    cmake_prefix: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +96,87 @@ def parse(table: Table) -> Outputs:
     )
 
 
-def render(
-    outputs: Outputs, names: Sequence[str], lock: Lock | None, passed: Mapping[str, Any]
-) -> tuple[GeneratedFile, ...]:
-    """The files of some generators. `lock` may be None where none of them needs it."""
-    files = []
-    for name in names:
-        if name == "gradle-guard":
-            files.append(GeneratedFile(guards.GRADLE, guards.gradle(outputs.name, outputs.destination), name))
-        elif name == "podspec-guard":
-            files.append(GeneratedFile(guards.RUBY, guards.ruby(outputs.name, outputs.destination), name))
-        elif lock is not None and outputs.build_config is not None:
-            wanted = outputs.build_config
-            components = frozenset(component.name for component in lock.components)
-            text = build_config.render(wanted.flags, components, passed)
-            files.append(GeneratedFile(wanted.path, text, name))
-    return tuple(files)
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What files are made of: `operators` are the names in each operator set that is known here.
+
+    `remote` makes SwiftPM's package one that downloads the archives itself.
+    """
+
+    outputs: Outputs
+    lock: Lock | None = None
+    passed: Mapping[str, Any] = field(default_factory=dict)
+    operators: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    remote: bool = False
+
+    @property
+    def locked(self) -> Lock:
+        """The lock, for what is not in `WITHOUT_A_LOCK`."""
+        assert self.lock is not None  # noqa: S101  # whoever asks for other files has one
+        return self.lock
+
+
+def render(material: Material, names: Sequence[str]) -> tuple[GeneratedFile, ...]:
+    """The files of some generators."""
+    return tuple(
+        GeneratedFile(path, text, name) for name in names for path, text in _RENDERERS[name](material).items()
+    )
+
+
+def _flags(material: Material) -> dict[str, str]:
+    wanted = material.outputs.build_config
+    assert wanted is not None  # noqa: S101  # `parse` refuses the name without the table
+    components = frozenset(component.name for component in material.locked.components)
+    return {wanted.path: build_config.render(wanted.flags, components, material.passed)}
+
+
+def _gradle_guard(material: Material) -> dict[str, str]:
+    outputs = material.outputs
+    return {guards.GRADLE: guards.gradle(outputs.name, outputs.destination)}
+
+
+def _podspec_guard(material: Material) -> dict[str, str]:
+    outputs = material.outputs
+    return {guards.RUBY: guards.ruby(outputs.name, outputs.destination)}
+
+
+def _cmake(material: Material) -> dict[str, str]:
+    return cmake.render(material.locked, material.outputs.destination)
+
+
+def _xcconfig(material: Material) -> dict[str, str]:
+    return xcode.render(material.locked, material.outputs.destination)
+
+
+def _cocoapods(material: Material) -> dict[str, str]:
+    return cocoapods.render(material.locked, material.outputs.destination)
+
+
+def _swiftpm(material: Material) -> dict[str, str]:
+    return swiftpm.render(material.locked, material.outputs.destination, remote=material.remote)
+
+
+def _gradle(material: Material) -> dict[str, str]:
+    outputs = material.outputs
+    prefix = outputs.build_config.cmake_prefix if outputs.build_config else None
+    return gradle.render(material.locked, outputs.name, outputs.destination, outputs.flags, prefix)
+
+
+def _registration_check(material: Material) -> dict[str, str]:
+    return registration.render(material.locked, material.operators)
+
+
+_RENDERERS: Mapping[str, Callable[[Material], dict[str, str]]] = {
+    "build-config": _flags,
+    "gradle-guard": _gradle_guard,
+    "podspec-guard": _podspec_guard,
+    "cmake": _cmake,
+    "registration-check": _registration_check,
+    "xcconfig": _xcconfig,
+    "cocoapods": _cocoapods,
+    "swiftpm": _swiftpm,
+    "gradle": _gradle,
+}
 
 
 def _build_config(table: Table) -> BuildConfig:
@@ -106,6 +185,7 @@ def _build_config(table: Table) -> BuildConfig:
         path=_path(table),
         flags=tuple((key, flags.string(key)) for key in flags.names()),
         passed=table.strings("pass"),
+        cmake_prefix=table.optional_string("cmake-prefix"),
     )
     flags.done()
     table.done()

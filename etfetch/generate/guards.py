@@ -26,10 +26,10 @@ def ruby(name: str, destination: str) -> str:
 
 
 def _filled(template: str, name: str, destination: str) -> str:
-    return template.replace("@NAME@", _quoted(name)).replace("@DESTINATION@", _quoted(destination))
+    return template.replace("@NAME@", quoted(name)).replace("@DESTINATION@", quoted(destination))
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """A string literal of Ruby and of Groovy: in single quotes neither puts values into it."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

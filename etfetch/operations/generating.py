@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from etfetch import config, digest, generate, installer
+from etfetch import config, digest, generate, installer, shelf
 from etfetch.config import Options
 from etfetch.errors import ConfigError, UsageError, did_you_mean
-from etfetch.generate import GeneratedFile
+from etfetch.generate import GeneratedFile, Material
 from etfetch.lockfile import Lock
 from etfetch.operations import locking
 from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.record import RecordedOutput
 
 
-def run(options: Options, names: Sequence[str]) -> tuple[Path, tuple[GeneratedFile, ...]]:
+def run(
+    options: Options, names: Sequence[str], *, remote: bool = False
+) -> tuple[Path, tuple[GeneratedFile, ...]]:
     """Write the files of the named generators (default: all that the project file lists).
 
     Gives the project's folder and the files. `LockOutdatedError` when one of them needs a lock and
@@ -35,9 +37,9 @@ def run(options: Options, names: Sequence[str]) -> tuple[Path, tuple[GeneratedFi
                     data=[f"it generates: {', '.join(listed)}"],
                 )
         wanted = tuple(names) or listed
-        needs_lock = not generate.NEEDING_A_LOCK.isdisjoint(wanted)
+        needs_lock = not generate.WITHOUT_A_LOCK.issuperset(wanted)
         lock = locking.answer(workspace, locked=True).lock if needs_lock else None
-        files = _files(workspace, wanted, lock)
+        files = _files(workspace, wanted, lock, remote=remote)
         write(workspace, files)
         return workspace.project.folder, files
 
@@ -59,6 +61,21 @@ def write(workspace: Workspace, files: Sequence[GeneratedFile]) -> None:
         installer.write_output(folder, file.path, file.text)
 
 
-def _files(workspace: Workspace, names: Sequence[str], lock: Lock | None) -> tuple[GeneratedFile, ...]:
-    passed = config.choices_of(workspace.project).passed
-    return generate.render(config.outputs_of(workspace.project), names, lock, passed)
+def _files(
+    workspace: Workspace, names: Sequence[str], lock: Lock | None, *, remote: bool = False
+) -> tuple[GeneratedFile, ...]:
+    material = Material(
+        config.outputs_of(workspace.project),
+        lock,
+        config.choices_of(workspace.project).passed,
+        _operators(workspace, lock) if lock is not None and "registration-check" in names else {},
+        remote=remote,
+    )
+    return generate.render(material, names)
+
+
+def _operators(workspace: Workspace, lock: Lock) -> dict[str, frozenset[str]]:
+    """The operator sets that a lock names, as far as etfetch or the project has them: nobody is asked."""
+    known = shelf.load(workspace.project.folder).operator_sets
+    wanted = {name for component in lock.components for name in component.operators}
+    return {name: frozenset(known[name].split()) for name in wanted & set(known)}
