@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types bench registry check clean
+.PHONY: demo runner test lint types bench registry check clean
 
 demo: $(VENV)/installed
 	@echo "== install what examples/linux-runner asks for"
@@ -11,6 +11,20 @@ demo: $(VENV)/installed
 	cd examples/linux-runner && ../../$(BIN)/etfetch list
 	@echo "== a second run has nothing to do"
 	cd examples/linux-runner && ../../$(BIN)/etfetch install
+	@if command -v c++ >/dev/null; then \
+	  $(MAKE) --no-print-directory runner; \
+	else \
+	  echo "== no C++ compiler (c++) on PATH: the program was not built"; \
+	fi
+
+# The program of examples/linux-runner, on its three models; CMake comes from the package index if need be.
+runner:
+	@echo "== build the program with what was generated, and run it"
+	@command -v cmake >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check cmake ninja
+	cd examples/linux-runner && export PATH="$$PATH:$(abspath $(BIN))" && cmake -S . -B build && cmake --build build
+	cd examples/linux-runner && for model in linear_portable linear_xnnpack linear_quantized; do \
+	  build/runner models/$$model.pte models/$$model.txt 2>/dev/null || exit 1; \
+	done
 
 test: $(VENV)/developing
 	$(BIN)/pytest -n auto -m "not registry"
@@ -35,7 +49,9 @@ bench: $(VENV)/benching
 check: lint types test
 
 clean:
-	rm -rf $(VENV) examples/*/third-party examples/*/etfetch.lock
+	rm -rf $(VENV) examples/linux-runner/third-party examples/linux-runner/etfetch.lock
+	rm -rf examples/linux-runner/build examples/linux-runner/etfetch.cmake
+	rm -f examples/linux-runner/etfetch_registration_check.*
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,10 @@
+# Written by etfetch from etfetch.lock. Do not edit: `etfetch install` and `etfetch generate` write it again.
+set(PACKAGE_VERSION "0.9.2")
+if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+else()
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+  endif()
+endif()
