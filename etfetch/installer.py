@@ -296,6 +296,18 @@ def write_output(project: Path, path: str, text: str) -> None:
     write_text(target, text)
 
 
+def remove_output(project: Path, path: str, sha256: str) -> None:
+    """Remove a generated file, and the folders that it leaves empty, unless somebody changed it."""
+    target = project / path
+    through_link = any((project / folder).is_symlink() for folder in paths.parents(path))
+    if through_link or not target.is_file() or digest.of_file(target) != sha256:
+        return
+    target.unlink()
+    for folder in reversed(paths.parents(path)):
+        with suppress(OSError):
+            (project / folder).rmdir()
+
+
 class _Condition(Enum):
     """How a file on disk compares with its record."""
 

@@ -171,6 +171,71 @@ def test_gradles_guard(app: App, tmp_path: Path) -> None:
     assert said == expected
 
 
+STUB = """
+class Flags { List arguments = []; List abiFilters = [] }
+class Native {
+    Flags cmake = new Flags()
+    def cmake(Closure c) { c.delegate = cmake; c.resolveStrategy = 1; c() }
+}
+class Defaults {
+    Flags ndk = new Flags()
+    Native externalNativeBuild = new Native()
+    def ndk(Closure c) { c.delegate = ndk; c.resolveStrategy = 1; c() }
+    def externalNativeBuild(Closure c) { c.delegate = externalNativeBuild; c.resolveStrategy = 1; c() }
+}
+class Main { List dirs = []; Main getJniLibs() { this }; def srcDir(dir) { dirs << dir } }
+class Sets { Main main = new Main(); def main(Closure c) { c.delegate = main; c.resolveStrategy = 1; c() } }
+class Android {
+    Defaults defaultConfig = new Defaults()
+    Sets sourceSets = new Sets()
+    def defaultConfig(Closure c) { c.delegate = defaultConfig; c.resolveStrategy = 1; c() }
+    def sourceSets(Closure c) { c.delegate = sourceSets; c.resolveStrategy = 1; c() }
+}
+extensions.create("android", Android)
+apply from: "etfetch.gradle"
+def said = extensions.android
+println groovy.json.JsonOutput.toJson([
+    abis: said.defaultConfig.ndk.abiFilters,
+    arguments: said.defaultConfig.externalNativeBuild.cmake.arguments*.toString(),
+    folders: said.sourceSets.main.dirs*.toString(),
+])
+"""
+"""The part of the Android plugin's language that the script uses."""
+
+
+def test_gradle_reads_the_script(app: App) -> None:
+    gradle = need("gradle")
+    toml = app.library / "etfetch.toml"
+    text = toml.read_text().replace('"gradle-guard",', '"gradle-guard", "gradle",')
+    toml.write_text(text.replace('pass = ["opencvPod"]', 'pass = ["opencvPod"]\ncmake-prefix = "RNE_"'))
+    app.choose({"backends": ["xnnpack"]})
+    app.install()
+    (app.library / "build.gradle").write_text(STUB)
+    words = ["--no-daemon", "--offline", "-q", "-g", str(app.world.root / "home"), "help"]
+    ran = subprocess.run([gradle, *words], cwd=app.library, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    said = json.loads(next(line for line in ran.stdout.splitlines() if line.startswith("{")))
+    third_party = app.library / "third-party"
+    assert said == {
+        "abis": ["arm64-v8a", "x86_64"],
+        "arguments": [
+            f"-Dexecutorch_DIR={third_party}/share/cmake/executorch",
+            "-DRNE_ENABLE_OPENCV=OFF",
+            "-DRNE_ENABLE_PHONEMIS=OFF",
+            "-DRNE_ENABLE_PHONEMIZER=OFF",
+            "-DRNE_ENABLE_XNNPACK=ON",
+            "-DRNE_ENABLE_COREML=OFF",
+            "-DRNE_ENABLE_MLX=OFF",
+            "-DRNE_ENABLE_VULKAN=OFF",
+        ],
+        "folders": [f"{third_party}/android/libs/executorch"],
+    }
+    shutil.rmtree(third_party)
+    ran = subprocess.run([gradle, *words], cwd=app.library, capture_output=True, text=True, check=False)
+    assert ran.returncode != 0
+    assert "its native libraries are not ready" in ran.stderr
+
+
 def test_published_guards_are_those_that_etfetch_writes(app: App) -> None:
     """The example's guards are committed, as a library's are published."""
     before = {path.name: path.read_bytes() for path in app.library.glob("etfetch-guard.*")}

@@ -124,6 +124,28 @@ def test_what_is_not_locked_stops_at_configure(tmp_path: Path, words: str, messa
     assert message.format(here=HERE) in " ".join(done.stderr.split())
 
 
+def test_it_may_be_looked_for_again(tmp_path: Path) -> None:
+    project = _project(tmp_path, "executorch")
+    (project / "lib").mkdir()
+    again = (
+        "find_package(executorch CONFIG REQUIRED COMPONENTS backend_demo)\n"
+        "add_executable(part ../main.c)\n"
+        "target_link_libraries(part PRIVATE ${EXECUTORCH_LIBRARIES})\n"
+    )
+    (project / "lib/CMakeLists.txt").write_text(again)
+    find = "find_package(executorch CONFIG REQUIRED)\n"
+    text = (project / "CMakeLists.txt").read_text().replace(find, 2 * find)
+    (project / "CMakeLists.txt").write_text(f"{text}add_subdirectory(lib)\n")
+    native.run(project, need("cmake"), "-S", ".", "-B", "build")
+    native.run(project, need("cmake"), "--build", "build")
+    assert native.run(project, str(project / "build/lib/part")).stdout == "registered\n"
+    assert native.run(project, str(project / "build/app")).stdout == ""
+    lists = project / "lib/CMakeLists.txt"
+    lists.write_text(again.replace("backend_demo", "kernels_llm"))
+    done = native.run(project, need("cmake"), "-S", ".", "-B", "build", check=False)
+    assert "etfetch.lock does not hold `kernels_llm`" in " ".join(done.stderr.split())
+
+
 def test_another_platform_stops_at_configure(tmp_path: Path) -> None:
     project = _project(tmp_path, "executorch")
     words = ["-DETFETCH_PLATFORM=android-x86_64", "-S", ".", "-B", "build"]

@@ -83,12 +83,11 @@ def render(lock: Lock, destination: str) -> dict[str, str]:
 def _config(lock: Lock) -> str:
     locked = linking.platforms(lock)
     pieces = [_HEAD.replace("@UP@", _UP).replace("@PLATFORMS@", " ".join(locked))]
-    for number, platform in enumerate(locked):
-        word = "elseif" if number else "if"
-        pieces.append(f'{word}(_etfetch_platform STREQUAL "{platform}")\n')
-        pieces.append("".join(f"{line}\n" for line in _platform(lock, platform)))
-    pieces.append("endif()\n" if locked else "")
-    return "".join(pieces) + _TAIL
+    pieces.append("if(TARGET executorch::runtime)\n  # Found before, in this folder or above it.\n")
+    for platform in locked:
+        pieces.append(f'elseif(_etfetch_platform STREQUAL "{platform}")\n')
+        pieces += [f"{line}\n" for line in _platform(lock, platform)]
+    return "".join([*pieces, "endif()\n", _TAIL])
 
 
 def _platform(lock: Lock, platform: str) -> Iterator[str]:
@@ -166,12 +165,13 @@ _HEAD = """\
 #   target_link_libraries(app PRIVATE executorch::runtime executorch::backend_xnnpack ...)
 
 cmake_minimum_required(VERSION 3.19)
-include_guard(DIRECTORY)
 get_filename_component(_etfetch_root "${CMAKE_CURRENT_LIST_DIR}/@UP@" ABSOLUTE)
 set(_etfetch_platforms @PLATFORMS@)
-set(_etfetch_targets)
-set(_etfetch_shared_libraries)
 set(executorch_FOUND TRUE)
+if(NOT TARGET executorch::runtime)
+  set(_etfetch_targets)
+  set(_etfetch_shared_libraries)
+endif()
 
 if(DEFINED ETFETCH_PLATFORM)
   set(_etfetch_platform "${ETFETCH_PLATFORM}")
@@ -352,7 +352,11 @@ foreach(_etfetch_component IN LISTS executorch_FIND_COMPONENTS)
   endif()
 endforeach()
 
-cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL _etfetch_check_links "${CMAKE_SOURCE_DIR}")
+get_property(_etfetch_checked GLOBAL PROPERTY _etfetch_checked)
+if(NOT _etfetch_checked)
+  set_property(GLOBAL PROPERTY _etfetch_checked TRUE)
+  cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL _etfetch_check_links "${CMAKE_SOURCE_DIR}")
+endif()
 """
 
 _VERSION = """\

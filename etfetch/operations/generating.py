@@ -54,11 +54,20 @@ def recorded(files: Sequence[GeneratedFile]) -> tuple[RecordedOutput, ...]:
     return tuple(RecordedOutput(file.path, digest.of_bytes(file.text.encode("utf-8"))) for file in files)
 
 
-def write(workspace: Workspace, files: Sequence[GeneratedFile]) -> None:
-    """Write generated files; one that says the same already keeps its time."""
+def write(
+    workspace: Workspace, files: Sequence[GeneratedFile], earlier: Sequence[RecordedOutput] = ()
+) -> None:
+    """Write generated files; one that says the same already keeps its time.
+
+    Of `earlier` ones that are not wanted any more, those go that are still as they were written.
+    """
     folder = workspace.project.folder
     for file in files:
         installer.write_output(folder, file.path, file.text)
+    wanted = {file.path for file in files}
+    for output in earlier:
+        if output.path not in wanted:
+            installer.remove_output(folder, output.path, output.sha256)
 
 
 def _files(

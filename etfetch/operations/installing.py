@@ -96,9 +96,10 @@ def run(options: Options, mode: Mode, progress: Progress) -> Report:
     with open_workspace(options) as workspace:
         answer = locking.answer(workspace, locked=mode.locked, frozen=mode.frozen)
         outputs = generating.files_of(workspace, answer.lock)
+        earlier = installer.read_record(workspace.destination).outputs
         report = _run(workspace, answer, outputs, mode, progress)
         if not mode.dry_run:
-            generating.write(workspace, outputs)
+            generating.write(workspace, outputs, earlier)
         return report
 
 

@@ -4,12 +4,13 @@
 #   target_link_libraries(app PRIVATE executorch::runtime executorch::backend_xnnpack ...)
 
 cmake_minimum_required(VERSION 3.19)
-include_guard(DIRECTORY)
 get_filename_component(_etfetch_root "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(_etfetch_platforms macos-arm64 ios ios-simulator)
-set(_etfetch_targets)
-set(_etfetch_shared_libraries)
 set(executorch_FOUND TRUE)
+if(NOT TARGET executorch::runtime)
+  set(_etfetch_targets)
+  set(_etfetch_shared_libraries)
+endif()
 
 if(DEFINED ETFETCH_PLATFORM)
   set(_etfetch_platform "${ETFETCH_PLATFORM}")
@@ -169,7 +170,9 @@ function(_etfetch_check_links folder)
   endforeach()
 endfunction()
 
-if(_etfetch_platform STREQUAL "macos-arm64")
+if(TARGET executorch::runtime)
+  # Found before, in this folder or above it.
+elseif(_etfetch_platform STREQUAL "macos-arm64")
   _etfetch_interface(executorch::runtime)
   _etfetch_whole(executorch::runtime "executorch/apple/executorch.xcframework/macos-arm64/libexecutorch_macos.a")
   _etfetch_usage(executorch::runtime
@@ -381,4 +384,8 @@ foreach(_etfetch_component IN LISTS executorch_FIND_COMPONENTS)
   endif()
 endforeach()
 
-cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL _etfetch_check_links "${CMAKE_SOURCE_DIR}")
+get_property(_etfetch_checked GLOBAL PROPERTY _etfetch_checked)
+if(NOT _etfetch_checked)
+  set_property(GLOBAL PROPERTY _etfetch_checked TRUE)
+  cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL _etfetch_check_links "${CMAKE_SOURCE_DIR}")
+endif()
