@@ -15,6 +15,7 @@ GENERATED = {
         "etfetch.cmake",
         "etfetch.gradle",
         "etfetch.lock",
+        "third-party/share/cmake/executorch/etfetch-functions.cmake",
         "third-party/share/cmake/executorch/executorch-config-version.cmake",
         "third-party/share/cmake/executorch/executorch-config.cmake",
     },

@@ -24,12 +24,16 @@ from etfetch.generate.linking import Linked
 from etfetch.lockfile import Lock
 from etfetch.manifest import Link
 
+RUNTIME = "executorch::runtime"
+"""What the wheel's package calls the runtime, whatever its publisher does."""
+
+RUNTIME_NAMES = (
+    *("executorch", "extension_module", "extension_module_static"),
+    *("extension_tensor", "extension_data_loader"),
+)
+"""Targets of ExecuTorch's source build that the runtime of every release holds."""
+
 SOURCE_NAMES = {
-    "executorch": ("executorch", "core"),
-    "extension_module": ("executorch", "core"),
-    "extension_module_static": ("executorch", "core"),
-    "extension_tensor": ("executorch", "core"),
-    "extension_data_loader": ("executorch", "core"),
     "optimized_native_cpu_ops_lib": ("kernels_optimized",),
     "portable_ops_lib": ("kernels_portable", "kernels_optimized"),
     "quantized_ops_lib": ("kernels_quantized",),
@@ -39,14 +43,14 @@ SOURCE_NAMES = {
     "vulkan_backend": ("backend_vulkan",),
     "etdump": ("etdump",),
 }
-"""The targets of ExecuTorch's source build that apps link, and the components that hold them.
+"""Other targets of the source build that apps link, and the components that hold them.
 
-The first that is locked is meant. The extensions are inside the runtime of every release; from 0.7.0 on the
-portable kernels are inside the optimized ones.
+The first that is locked is meant: from 0.7.0 on the portable kernels are inside the optimized ones.
 """
 
 _FOLDER = "share/cmake/executorch"
 _UP = "../../.."
+FUNCTIONS = "etfetch-functions.cmake"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ def render(lock: Lock, destination: str) -> dict[str, str]:
     folder = f"{destination}/{_FOLDER}"
     return {
         f"{folder}/executorch-config.cmake": _config(lock),
+        f"{folder}/{FUNCTIONS}": _FUNCTIONS,
         f"{folder}/executorch-config-version.cmake": _VERSION.replace("@VERSION@", lock.release),
         "etfetch.cmake": _ETFETCH.replace("@FOLDER@", folder),
     }
@@ -92,11 +97,11 @@ def _config(lock: Lock) -> str:
 
 def _platform(lock: Lock, platform: str) -> Iterator[str]:
     components = linking.linked(lock, platform)
-    # The wheel's package calls the runtime so, whatever its publisher does.
-    targets = {c.name: f"executorch::{'runtime' if c.kind == 'runtime' else c.name}" for c in components}
+    targets = {c.name: RUNTIME if c.kind == "runtime" else f"executorch::{c.name}" for c in components}
     for component in components:
         for call in _calls(component, targets):
             yield from call.lines()
+    yield from (f"  _etfetch_alias({source} {RUNTIME})" for source in RUNTIME_NAMES)
     for source, candidates in SOURCE_NAMES.items():
         target = next((targets[name] for name in candidates if name in targets), None)
         if target is not None:
@@ -203,6 +208,13 @@ if(NOT _etfetch_platform IN_LIST _etfetch_platforms)
     "hint: add it to `platforms` in the project file, then run `etfetch install`")
   return()
 endif()
+
+include("${CMAKE_CURRENT_LIST_DIR}/etfetch-functions.cmake")
+
+"""
+
+_FUNCTIONS = """\
+# Written by etfetch; the same for every lock. Included by executorch-config.cmake.
 
 # CMake gives run paths to the linker behind `-Wl,`, which ends at the first comma of a path.
 if(_etfetch_root MATCHES ",")
@@ -330,7 +342,6 @@ function(_etfetch_check_links folder)
     _etfetch_check_links("${subfolder}")
   endforeach()
 endfunction()
-
 """
 
 _TAIL = """
