@@ -62,6 +62,13 @@ def test_without_downloads_they_are_written_all_the_same(world: World) -> None:
     assert "executorch::backend_fast" in (world.project / CONFIG).read_text()
 
 
+def test_a_tree_elsewhere_has_none(world: World) -> None:
+    world.write(f'{REQUEST}generate = ["cmake"]\n')
+    world.ok("install", "--destination", str(world.root / "elsewhere"))
+    assert not (world.project / "third-party").exists()
+    assert not (world.project / "etfetch.cmake").exists()
+
+
 @pytest.mark.parametrize("name", ["Package.swift", "etfetch.xcconfig"])
 def test_a_file_of_the_projects_own_stops_the_install_before_it_is_lost(world: World, name: str) -> None:
     (world.project / name).write_text("// mine\n")

@@ -45,7 +45,12 @@ def run(
 
 
 def files_of(workspace: Workspace, lock: Lock) -> tuple[GeneratedFile, ...]:
-    """All files that the project wants, as its lock makes them."""
+    """All files that the project wants, as its lock makes them.
+
+    None for a tree in another folder than the project's own: their paths would lead past it.
+    """
+    if workspace.destination != config.destination_of(workspace.project, Options()):
+        return ()
     return _files(workspace, config.outputs_of(workspace.project).names, lock)
 
 
