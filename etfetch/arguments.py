@@ -189,6 +189,11 @@ def _add_project_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     generate.add_argument(
         "--remote", action="store_true", help="SwiftPM's package downloads the archives: for publishing it"
     )
+    inspect = _command(
+        commands, "inspect", "inspect", "say what models need: operators, backends, other files"
+    )
+    inspect.add_argument("models", nargs="+", metavar="MODEL", help="a .pte, .bpte, .ptd or .pt2 file")
+    _json_flag(inspect)
     init = _command(commands, "init", "init", "look at the project and write an etfetch.toml")
     init.add_argument("--dry-run", action="store_true", help="only print it")
 

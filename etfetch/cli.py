@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from etfetch.operations.caring import Finding
     from etfetch.operations.editing import Edited
     from etfetch.operations.installing import Report
+    from etfetch.program import Model
 
 
 Command = Callable[[argparse.Namespace, Options, Console], int]
@@ -275,6 +276,57 @@ def _generate(parsed: argparse.Namespace, options: Options, speaker: Console) ->
     return 0
 
 
+def _inspect(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import inspecting
+
+    found = inspecting.run(parsed.models)
+    if speaker.as_json:
+        speaker.json({"models": [_model_json(path, model) for path, model in found]})
+        return 0
+    for path, model in found:
+        _tell_model(path, model, speaker)
+    return 0
+
+
+def _model_json(path: str, model: Model) -> dict[str, object]:
+    return {
+        "path": path,
+        "format": model.format,
+        "schema_version": model.schema_version,
+        "external_data": bool(model.external),
+        "external_keys": list(model.external),
+        "named_data": list(model.named_data),
+        "methods": {
+            method.name: {
+                "operators": [name for name, _ in method.operators],
+                "delegates": [asdict(delegate) for delegate in method.delegates],
+            }
+            for method in model.methods
+        },
+    }
+
+
+def _tell_model(path: str, model: Model, speaker: Console) -> None:
+    holds = (
+        counted(len(model.methods), "method") if model.methods else f"{len(model.named_data)} keys of data"
+    )
+    speaker.say(f"`{path}`: {model.format}, schema version {model.schema_version}, {holds}")
+    rows = [
+        row
+        for method in model.methods
+        for row in (
+            *((method.name, "delegate", d.id, str(d.calls), size(d.size)) for d in method.delegates),
+            *((method.name, "operator", name, str(calls), "") for name, calls in method.operators),
+        )
+    ]
+    rows += [("", "data", key, "", "") for key in (model.named_data if not model.methods else ())]
+    speaker.table(("method", "needs" if model.methods else "holds", "name", "calls", "size"), rows)
+    if model.external:
+        speaker.say("note: its weights stand in another file, a `.ptd` with these keys:")
+        for key in model.external:
+            speaker.say(f"  {key}")
+
+
 def _init(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
     from etfetch.operations import editing
 
@@ -487,6 +539,7 @@ _COMMANDS: Mapping[str, Command] = {
     "doctor": _doctor,
     "generate": _generate,
     "init": _init,
+    "inspect": _inspect,
     "install": _install,
     "list": _list,
     "lock": _lock,

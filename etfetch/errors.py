@@ -93,6 +93,13 @@ class ArchiveError(EtfetchError):
     kind = "archive"
 
 
+class ModelError(EtfetchError):
+    """A program cannot be read; the message carries the byte that is wrong."""
+
+    code = 4
+    kind = "model"
+
+
 class NetworkError(EtfetchError):
     """A server or a registry's client did not deliver."""
 

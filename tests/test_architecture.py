@@ -37,12 +37,14 @@ RULES = {
     "mirror_page",
     "library",
     "generate",
+    "program",
 }
 SHORT_CUT = {"uptodate"}
 EDGE = {
     "config",
     "consumer",
     "projects",
+    "modelfile",
     "netconfig",
     "shelf",
     "servers",
@@ -86,7 +88,8 @@ ONLY_IN = {
     "tomlkit": {"edit.py"},
     "filelock": {"cache.py"},
     "tarfile": {"archive.py", "bundle.py"},
-    "zipfile": {"archive.py"},
+    "zipfile": {"archive.py", "program/exported.py"},
+    "mmap": {"modelfile.py"},
     "argparse": {"cli.py", "arguments.py"},
     "platformdirs": {"config.py", "netconfig.py"},
 }
