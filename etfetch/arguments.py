@@ -194,6 +194,14 @@ def _add_project_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     )
     inspect.add_argument("models", nargs="+", metavar="MODEL", help="a .pte, .bpte, .ptd or .pt2 file")
     _json_flag(inspect)
+    check = _command(commands, "check", "check", "say whether models run with what is locked (exit 11)")
+    check.add_argument(
+        "models", nargs="+", metavar="MODEL", help="a .pte or .bpte file, and the .ptd it needs"
+    )
+    check.add_argument("--platform", action="append", metavar="P", help="only for P, again for more")
+    _json_flag(check)
+    explain = _command(commands, "explain", "explain", "say what an error of ExecuTorch's runtime means")
+    explain.add_argument("error", metavar="ERROR", help="a code as the runtime prints it, or its name: 0x14")
     init = _command(commands, "init", "init", "look at the project and write an etfetch.toml")
     init.add_argument("--dry-run", action="store_true", help="only print it")
 

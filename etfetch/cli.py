@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etfetch import arguments, lockfile, uptodate
+from etfetch import arguments, lockfile, runtime_errors, uptodate
 from etfetch.config import Options, settings_of
 from etfetch.console import Console, counted
 from etfetch.errors import EtfetchError, FilesystemError, NetworkError
@@ -23,10 +23,15 @@ from etfetch.sizes import size
 
 if TYPE_CHECKING:
     from etfetch.operations.caring import Finding
+    from etfetch.operations.checking import Checked
     from etfetch.operations.editing import Edited
     from etfetch.operations.installing import Report
     from etfetch.program import Model
+    from etfetch.verdicts import Verdict
 
+
+WOULD_FAIL = 11
+"""The exit code of a check that found what would fail at run time."""
 
 Command = Callable[[argparse.Namespace, Options, Console], int]
 
@@ -327,6 +332,74 @@ def _tell_model(path: str, model: Model, speaker: Console) -> None:
             speaker.say(f"  {key}")
 
 
+def _check(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch.operations import checking
+
+    checked = checking.run(options, parsed.models)
+    failing = [verdict for verdict in checked.verdicts if not verdict.runs]
+    if speaker.as_json:
+        speaker.json({"verdicts": [_verdict_json(verdict) for verdict in checked.verdicts]})
+    else:
+        _tell_verdicts(checked, failing, speaker)
+    return WOULD_FAIL if failing else 0
+
+
+def _verdict_json(verdict: Verdict) -> dict[str, object]:
+    return {
+        "model": verdict.model,
+        "platform": verdict.platform,
+        "method": verdict.method,
+        "runs": verdict.runs,
+        "missing_delegates": list(verdict.missing_delegates),
+        "missing_operators": list(verdict.missing_operators),
+        "error": verdict.error,
+        "fix": verdict.fix,
+    }
+
+
+def _tell_verdicts(checked: Checked, failing: Sequence[Verdict], speaker: Console) -> None:
+    rows = [
+        (v.model, v.platform, v.method, "runs" if v.runs else f"FAILS {v.error}", ", ".join(_missing(v)))
+        for v in checked.verdicts
+    ]
+    speaker.table(("model", "platform", "method", "verdict", "missing"), rows)
+    for path, keys in checked.data.items():
+        speaker.say(f"note: `{path}` needs a `.ptd` beside it; it has to hold {counted(len(keys), 'key')}:")
+        for key in keys:
+            speaker.say(f"  {key}")
+    if not failing:
+        speaker.say(f"everything runs with {checked.release} as it is locked")
+        return
+    for error in dict.fromkeys(v.error for v in failing if v.error):
+        found = runtime_errors.find(error)
+        speaker.say(f"{found.hexadecimal} {found.name}: {found.meaning}")
+    for platform, name, elsewhere in checked.hopeless:
+        more = f"; {elsewhere}" if elsewhere else ""
+        speaker.say(f"  nothing of {checked.release} gives `{name}` on {platform}{more}")
+    add = dict.fromkeys(name for verdict in failing for name in verdict.add)
+    if add:
+        speaker.say(f"hint: run `etfetch add {' '.join(add)}`, then `etfetch install`")
+    elif checked.hopeless:
+        speaker.say(
+            "hint: name the app's own operators in `provided-operators`, or export for another backend"
+        )
+
+
+def _missing(verdict: Verdict) -> tuple[str, ...]:
+    return (*verdict.missing_delegates, *verdict.missing_operators, *verdict.twice)
+
+
+def _explain(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    found = runtime_errors.find(parsed.error)
+    speaker.data(f"{found.hexadecimal} ({found.code}) {found.name}")
+    speaker.data(f"  {found.meaning}")
+    if found.printed:
+        speaker.data(f"  the runtime prints: {found.printed}")
+    if found.command:
+        speaker.say(f"hint: run `{found.command}`")
+    return 0
+
+
 def _init(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
     from etfetch.operations import editing
 
@@ -535,8 +608,10 @@ _COMMANDS: Mapping[str, Command] = {
     "cache_key": _cache_key,
     "cache_prune": _cache_prune,
     "cache_verify": _cache_verify,
+    "check": _check,
     "completion": _completion,
     "doctor": _doctor,
+    "explain": _explain,
     "generate": _generate,
     "init": _init,
     "inspect": _inspect,

@@ -188,6 +188,11 @@ def package_of(project: Project) -> str:
     return (table_of(project.file).optional_string("package") if project.file else None) or DEFAULT_PACKAGE
 
 
+def provided_operators(project: Project) -> tuple[str, ...]:
+    """The operators that the app registers itself, as names or patterns (`myco::*`)."""
+    return table_of(project.file).strings("provided-operators") if project.file else ()
+
+
 def outputs_of(project: Project) -> Outputs:
     """Which build files a project wants written."""
     if project.file is None:
@@ -212,6 +217,7 @@ def _from_file(file: ProjectFile) -> Request:
         features=_unique(table.strings("features")),
     )
     table.optional_string("destination")
+    table.strings("provided-operators")
     mirror = table.table("mirror")
     mirror.strings("urls")
     mirror.done()

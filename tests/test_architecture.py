@@ -38,6 +38,8 @@ RULES = {
     "library",
     "generate",
     "program",
+    "verdicts",
+    "runtime_errors",
 }
 SHORT_CUT = {"uptodate"}
 EDGE = {

@@ -1,0 +1,189 @@
+"""Whether programs will run with what is locked, and what they would fail with.
+
+In: models, a lock, the operators in its operator sets. Out: a `Verdict` for each method on each platform.
+Rules, which predicted the real runtime in every case that was tried (`tests/test_reality.py`):
+
+- A method loads if and only if each of its delegates, and each of its operators with its overload, is
+  registered.
+- Delegates are asked for before operators: a missing one is `0x20` (NotFound), whatever else is missing;
+  missing operators are `0x14` (OperatorMissing).
+- An operator that two libraries register ends the app at its start: `0x16`. A lock never holds such
+  libraries; an app's own operator can be one that a locked library has.
+- A program of another schema than the runtime's is `0x23` (InvalidProgram).
+
+Not here: opening files (`modelfile`), choosing what to install.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from etfetch.catalogue import Catalogue
+from etfetch.lockfile import Lock
+from etfetch.manifest import Component, Manifest
+from etfetch.platforms import PLATFORMS
+from etfetch.program import Method, Model
+from etfetch.resolve import available
+
+NOT_FOUND, OPERATOR_MISSING = "0x20", "0x14"
+ALREADY_REGISTERED, INVALID_PROGRAM = "0x16", "0x23"
+KNOWN_SCHEMA = 0
+"""The schema version that every runtime so far reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What a program that links everything locked has registered on one platform; operators by component."""
+
+    delegates: Mapping[str, str]
+    operators: Mapping[str, str]
+    declared: tuple[str, ...] = ()
+
+    def has_operator(self, name: str) -> bool:
+        return name in self.operators or any(fnmatchcase(name, pattern) for pattern in self.declared)
+
+    @property
+    def twice(self) -> tuple[str, ...]:
+        """The app's own operators that a locked library registers, too."""
+        return tuple(name for name in self.declared if name in self.operators)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One method on one platform. `error` is the runtime's code, None when it runs.
+
+    `add` are the components that would repair it, as `etfetch add` takes them; `hopeless` is what no
+    component of the release has there.
+    """
+
+    model: str
+    platform: str
+    method: str
+    missing_delegates: tuple[str, ...] = ()
+    missing_operators: tuple[str, ...] = ()
+    twice: tuple[str, ...] = ()
+    error: str | None = None
+    add: tuple[str, ...] = ()
+    hopeless: tuple[str, ...] = field(default=())
+
+    @property
+    def runs(self) -> bool:
+        return self.error is None
+
+    @property
+    def fix(self) -> str | None:
+        """The command that repairs it, if one does."""
+        return f"etfetch add {' '.join(self.add)}" if self.add and not self.hopeless else None
+
+
+def _newest(catalogue: Catalogue) -> list[Manifest]:
+    """Each package's releases, newest first; no pre-releases."""
+    found = [catalogue.manifest(p, version) for p in catalogue.packages for version in catalogue.versions(p)]
+    return [manifest for manifest in found if not manifest.prerelease]
+
+
+def registered(
+    lock: Lock, platform: str, operator_sets: Mapping[str, frozenset[str]], declared: Sequence[str] = ()
+) -> Registered:
+    """What is registered on a platform when everything locked is linked."""
+    here = [component for component in lock.components if platform in component.platforms]
+    return Registered(
+        delegates={c.delegate: c.name for c in here if c.delegate is not None},
+        operators={name: c.name for c in here for group in c.operators for name in operator_sets[group]},
+        declared=tuple(declared),
+    )
+
+
+def judge(name: str, model: Model, platform: str, there: Registered, release: Release) -> list[Verdict]:
+    """The verdicts on a model's methods."""
+    return [_judge(name, model, method, platform, there, release) for method in model.methods]
+
+
+def _judge(
+    name: str, model: Model, method: Method, platform: str, there: Registered, release: Release
+) -> Verdict:
+    delegates = sorted({d.id for d in method.delegates if d.id not in there.delegates})
+    operators = [operator for operator, _ in method.operators if not there.has_operator(operator)]
+    error = None
+    if there.twice:
+        error = ALREADY_REGISTERED
+    elif model.schema_version != KNOWN_SCHEMA:
+        error = INVALID_PROGRAM
+    elif delegates:
+        error = NOT_FOUND
+    elif operators:
+        error = OPERATOR_MISSING
+    add, hopeless = release.repair(platform, delegates, operators)
+    return Verdict(
+        model=name,
+        platform=platform,
+        method=method.name,
+        missing_delegates=tuple(delegates),
+        missing_operators=tuple(operators),
+        twice=there.twice,
+        error=error,
+        add=add,
+        hopeless=hopeless,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The locked release as its manifest describes it: what could be added."""
+
+    catalogue: Catalogue
+    manifest: Manifest
+    lock: Lock
+
+    def repair(
+        self, platform: str, delegates: Iterable[str], operators: Iterable[str]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The components that give what is missing, by their short names, and what none gives there."""
+        candidates = [c for c in self.manifest.components if self._can_be_added(c, platform)]
+        wanted: list[Component] = []
+        hopeless: list[str] = []
+        for delegate in delegates:
+            found = next((c for c in candidates if c.delegate == delegate), None)
+            if found is None:
+                hopeless.append(delegate)
+            else:
+                wanted.append(found)
+        missing = set(operators)
+        while missing:
+            # The one that gives most; of equals the manifest's first.
+            best = max(candidates, key=lambda c: len(missing & self._operators(c)), default=None)
+            given = missing & self._operators(best) if best else set()
+            if best is None or not given:
+                hopeless += sorted(missing)
+                break
+            wanted.append(best)
+            missing -= given
+        return tuple(dict.fromkeys(c.short for c in wanted)), tuple(hopeless)
+
+    def elsewhere(self, name: str) -> str | None:
+        """Which component gives a delegate or an operator, and where: of this release, else of another."""
+        releases = [self.manifest, *_newest(self.catalogue)]
+        for manifest in releases:
+            for component in manifest.components:
+                operators = self.catalogue.operators(manifest, component)
+                if component.unavailable is None and (name == component.delegate or name in operators):
+                    variant = self.lock.request.variant
+                    on = [p for p in PLATFORMS if available(manifest, component.name, p, variant)]
+                    where = f"`{component.name}` of {manifest.package} {manifest.version}"
+                    return f"{where} gives it on {', '.join(on)}"
+        return None
+
+    def _can_be_added(self, component: Component, platform: str) -> bool:
+        """Whether a component is there, and registers nothing that a locked one does."""
+        locked = {c.name for c in self.lock.components if platform in c.platforms}
+        if component.name in locked or component.unavailable is not None:
+            return False
+        if not available(self.manifest, component.name, platform, self.lock.request.variant):
+            return False
+        own = self._operators(component)
+        return not any(own & self._operators(self.manifest.component(name)) for name in locked)
+
+    def _operators(self, component: Component) -> frozenset[str]:
+        return self.catalogue.operators(self.manifest, component)

@@ -1,0 +1,222 @@
+"""`etfetch check` and `etfetch explain`: verdicts, words, the command that repairs, exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from etfetch import runtime_errors, verdicts
+from etfetch.program import Delegate, Method, Model
+from etfetch.verdicts import Registered
+from tests.test_program import MODELS
+from tests.world import World
+
+REQUEST = 'version = "1.5.1"\nplatforms = ["linux-x86_64"]\n'
+
+
+@pytest.fixture
+def locked(world: World) -> World:
+    """A world that knows the carried manifests; locking a wheel asks nobody."""
+    world.chdir(world.root)
+    return world
+
+
+def _check(world: World, request: str, *models: str, words: tuple[str, ...] = ()) -> tuple[int, str, str]:
+    world.write(REQUEST + request)
+    world.ok("lock")
+    ran = world.run("check", *words, *(str(MODELS / model) for model in models))
+    return ran.code, ran.out.replace(f"{MODELS}/", ""), ran.err.replace(f"{MODELS}/", "")
+
+
+def test_what_runs(locked: World) -> None:
+    request = 'backends = ["xnnpack"]\nkernels = ["optimized"]\n'
+    code, out, err = _check(locked, request, "b_mixed_xnnpack_plus_cumsum.pte")
+    assert code == 0
+    assert [line.split() for line in out.splitlines()] == [
+        ["model", "platform", "method", "verdict", "missing"],
+        ["b_mixed_xnnpack_plus_cumsum.pte", "linux-x86_64", "forward", "runs"],
+    ]
+    assert err == "everything runs with executorch 1.5.1 as it is locked\n"
+
+
+def test_what_is_missing_and_how_to_add_it(locked: World) -> None:
+    models = ("b_mixed_xnnpack_plus_cumsum.pte", "c_linear_quantized_decomposed.pte")
+    code, out, err = _check(locked, "", *models)
+    assert code == 11
+    assert "forward  FAILS 0x20  XnnpackBackend, aten::cumsum.out\n" in out
+    assert "FAILS 0x14" in out
+    assert "0x20 NotFound: when a method is loaded: a backend that the program was lowered to is not" in err
+    assert err.endswith("hint: run `etfetch add xnnpack optimized quantized`, then `etfetch install`\n")
+    code, _, _ = _check(locked, 'backends = ["xnnpack"]\nkernels = ["optimized", "quantized"]\n', *models)
+    assert code == 0
+
+
+def test_as_json(locked: World) -> None:
+    code, out, _ = _check(locked, "", "b_mixed_xnnpack_plus_cumsum.pte", words=("--json",))
+    assert code == 11
+    assert json.loads(out) == {
+        "verdicts": [
+            {
+                "model": "b_mixed_xnnpack_plus_cumsum.pte",
+                "platform": "linux-x86_64",
+                "method": "forward",
+                "runs": False,
+                "missing_delegates": ["XnnpackBackend"],
+                "missing_operators": ["aten::cumsum.out"],
+                "error": "0x20",
+                "fix": "etfetch add xnnpack optimized",
+            }
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "where"),
+    [
+        (
+            "e_torchao_linear_8bit_act_4bit_weight.pte",
+            "torchao::_linear_8bit_act_4bit_weight.out",
+            "`kernels_torchao` of executorch 1.5.1 gives it on macos-arm64",
+        ),
+        (
+            "d_llama_custom_sdpa_update_cache.pte",
+            "llama::custom_sdpa.out",
+            "`kernels_llm` of executorch 1.4.1 gives it on macos-arm64, ios, ios-simulator",
+        ),
+        (
+            "g_linear_coreml.pte",
+            "CoreMLBackend",
+            "`backend_coreml` of executorch 1.5.1 gives it on macos-arm64",
+        ),
+    ],
+)
+def test_what_this_platform_does_not_have(locked: World, model: str, name: str, where: str) -> None:
+    code, _, err = _check(locked, 'kernels = ["optimized"]\n', model)
+    assert code == 11
+    assert f"  nothing of executorch 1.5.1 gives `{name}` on linux-x86_64; {where}\n" in err
+    assert "etfetch add" not in err
+
+
+@pytest.mark.parametrize("declared", ["myco::*", "myco::mul3.out"])
+def test_the_apps_own_operators(locked: World, declared: str) -> None:
+    model = "i_custom_namespace_myco.pte"
+    code, out, err = _check(locked, 'kernels = ["optimized"]\n', model)
+    assert (code, "FAILS 0x14  myco::mul3.out" in out) == (11, True)
+    assert err.endswith(
+        "hint: name the app's own operators in `provided-operators`, or export for another backend\n"
+    )
+    code, _, _ = _check(locked, f'kernels = ["optimized"]\nprovided-operators = ["{declared}"]\n', model)
+    assert code == 0
+
+
+def test_an_operator_that_the_app_and_a_library_register(locked: World) -> None:
+    request = 'kernels = ["optimized"]\nprovided-operators = ["aten::add.out"]\n'
+    code, out, err = _check(locked, request, "a_add_portable.pte")
+    assert code == 11
+    assert "FAILS 0x16  aten::add.out" in out
+    assert "0x16 RegistrationAlreadyRegistered: two linked libraries register the same operator" in err
+
+
+def test_weights_in_another_file(locked: World) -> None:
+    request = 'backends = ["xnnpack"]\n'
+    model, data = "i_linear_xnnpack_external_ptd.pte", "xnn_weights.ptd"
+    code, _, err = _check(locked, request, model)
+    assert code == 0
+    assert f"note: `{model}` needs a `.ptd` beside it; it has to hold 2 keys:\n" in err
+    _, _, err = _check(locked, request, model, data)
+    assert "note:" not in err
+
+
+@pytest.mark.parametrize(
+    ("models", "words", "code", "message"),
+    [
+        (("xnn_weights.ptd",), (), 2, "error: none of these files is a program\n"),
+        (
+            ("p_cnn_split.pt2",),
+            (),
+            4,
+            "error: `p_cnn_split.pt2` is an exported graph: what it needs is decided",
+        ),
+        (("a_add_portable.pte",), ("--platform", "ios"), 2, "error: the lock is not for `ios`\n"),
+        (
+            ("malformed/wrong_magic.pte",),
+            (),
+            4,
+            "error: `malformed/wrong_magic.pte` cannot be read as a model: byte 4",
+        ),
+    ],
+)
+def test_what_cannot_be_checked(
+    locked: World, models: tuple[str, ...], words: tuple[str, ...], code: int, message: str
+) -> None:
+    found, out, err = _check(locked, "", *models, words=words)
+    assert (found, out) == (code, "")
+    assert err.startswith(message)
+
+
+def test_without_a_lock(locked: World) -> None:
+    locked.write(REQUEST)
+    ran = locked.run("check", str(MODELS / "a_add_portable.pte"))
+    assert ran.code == 3
+    assert ran.err.startswith("error: there is no `etfetch.lock`\n")
+
+
+def test_another_schema() -> None:
+    model = Model("pte", "ET12", 1, (Method("forward", (("aten::add.out", 1),)),))
+    there = Registered({}, {"aten::add.out": "kernels"})
+
+    class Nothing:
+        def repair(self, *_: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+            return (), ()
+
+    [verdict] = verdicts.judge("m", model, "ios", there, Nothing())  # type: ignore[arg-type]
+    assert verdict.error == "0x23"
+
+
+def test_backends_are_asked_for_first() -> None:
+    method = Method("forward", (("aten::add.out", 1),), (Delegate("XnnpackBackend", 1, 1),))
+    model = Model("pte", "ET12", 0, (method,))
+
+    class Nothing:
+        def repair(self, *_: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+            return (), ()
+
+    for delegates, operators, error in [
+        ({}, {}, "0x20"),
+        ({"XnnpackBackend": "x"}, {}, "0x14"),
+        ({}, {"aten::add.out": "k"}, "0x20"),
+        ({"XnnpackBackend": "x"}, {"aten::add.out": "k"}, None),
+    ]:
+        there = Registered(delegates, operators)
+        [verdict] = verdicts.judge("m", model, "ios", there, Nothing())  # type: ignore[arg-type]
+        assert verdict.error == error
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["0x14", "0X14", "0x00000014", "20", "OperatorMissing", "operatormissing", "Error::OperatorMissing"],
+)
+def test_explain(world: World, word: str) -> None:
+    ran = world.ok("explain", word)
+    assert ran.out == (
+        "0x14 (20) OperatorMissing\n"
+        "  the program calls an operator that no linked library registers: a kernels library is not "
+        "installed, not linked, or was dropped by the linker because nothing refers to it\n"
+        "  the runtime prints: kernel 'aten::addmm.out' not found. … Missing operator: [1] aten::addmm.out\n"
+    )
+    assert ran.err == "hint: run `etfetch check MODEL`\n"
+
+
+def test_every_error_is_explained(world: World) -> None:
+    assert len({error.code for error in runtime_errors.ERRORS}) == len(runtime_errors.ERRORS) == 21
+    for error in runtime_errors.ERRORS:
+        assert world.ok("explain", error.hexadecimal).out.startswith(f"{error.hexadecimal} ({error.code})")
+
+
+def test_no_such_error(world: World) -> None:
+    ran = world.run("explain", "OperatorMising")
+    assert ran.code == 2
+    assert ran.err.startswith(
+        "error: ExecuTorch has no error `OperatorMising`; did you mean `OperatorMissing`?\n"
+    )
