@@ -146,6 +146,28 @@ def test_it_may_be_looked_for_again(tmp_path: Path) -> None:
     assert "etfetch.lock does not hold `kernels_llm`" in " ".join(done.stderr.split())
 
 
+def test_subfolders_that_look_for_it_each_on_their_own(tmp_path: Path) -> None:
+    project = _project(tmp_path, "executorch")
+    part = (
+        "find_package(executorch CONFIG REQUIRED)\n"
+        "add_executable({name} ../main.c)\n"
+        "target_link_libraries({name} PRIVATE executorch::runtime executorch::backend_demo)\n"
+        'message(STATUS "{name}: ${{EXECUTORCH_LIBRARIES}} on ${{EXECUTORCH_PLATFORM}}")\n'
+    )
+    lines = ["cmake_minimum_required(VERSION 3.19)", "project(app C)", "include(etfetch.cmake)"]
+    for name in ("one", "two"):
+        (project / name).mkdir()
+        (project / name / "CMakeLists.txt").write_text(part.format(name=name))
+        lines.append(f"add_subdirectory({name})")
+    (project / "CMakeLists.txt").write_text("\n".join(lines))
+    said = native.run(project, need("cmake"), "-S", ".", "-B", "build").stdout
+    for name in ("one", "two"):
+        assert f"-- {name}: executorch::runtime;executorch::backend_demo on {HERE}\n" in said
+    native.run(project, need("cmake"), "--build", "build")
+    for name in ("one", "two"):
+        assert native.run(project, str(project / f"build/{name}/{name}")).stdout == "registered\n"
+
+
 def test_another_platform_stops_at_configure(tmp_path: Path) -> None:
     project = _project(tmp_path, "executorch")
     words = ["-DETFETCH_PLATFORM=android-x86_64", "-S", ".", "-B", "build"]

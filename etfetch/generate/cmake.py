@@ -88,7 +88,9 @@ def render(lock: Lock, destination: str) -> dict[str, str]:
 def _config(lock: Lock) -> str:
     locked = linking.platforms(lock)
     pieces = [_HEAD.replace("@UP@", _UP).replace("@PLATFORMS@", " ".join(locked))]
-    pieces.append("if(TARGET executorch::runtime)\n  # Found before, in this folder or above it.\n")
+    pieces.append(
+        "if(TARGET executorch::runtime)\n  # Found before, in any folder: the targets are global.\n"
+    )
     for platform in locked:
         pieces.append(f'elseif(_etfetch_platform STREQUAL "{platform}")\n')
         pieces += [f"{line}\n" for line in _platform(lock, platform)]
@@ -173,10 +175,6 @@ cmake_minimum_required(VERSION 3.19)
 get_filename_component(_etfetch_root "${CMAKE_CURRENT_LIST_DIR}/@UP@" ABSOLUTE)
 set(_etfetch_platforms @PLATFORMS@)
 set(executorch_FOUND TRUE)
-if(NOT TARGET executorch::runtime)
-  set(_etfetch_targets)
-  set(_etfetch_shared_libraries)
-endif()
 
 if(DEFINED ETFETCH_PLATFORM)
   set(_etfetch_platform "${ETFETCH_PLATFORM}")
@@ -229,7 +227,7 @@ endif()
 
 # A shared library. One that only registers must be kept where the linker drops what nobody refers to.
 function(_etfetch_shared target file)
-  add_library(${target} SHARED IMPORTED)
+  add_library(${target} SHARED IMPORTED GLOBAL)
   set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${_etfetch_root}/${file}")
   if(WIN32)
     string(REGEX REPLACE "[.]dll$" ".lib" import "${_etfetch_root}/${file}")
@@ -240,11 +238,11 @@ function(_etfetch_shared target file)
     target_link_options(${target} INTERFACE
       "SHELL:-Xlinker --push-state -Xlinker --no-as-needed ${path} -Xlinker --pop-state")
   endif()
-  set(_etfetch_shared_libraries ${_etfetch_shared_libraries} "${_etfetch_root}/${file}" PARENT_SCOPE)
+  set_property(GLOBAL APPEND PROPERTY _etfetch_shared_libraries "${_etfetch_root}/${file}")
 endfunction()
 
 function(_etfetch_interface target)
-  add_library(${target} INTERFACE IMPORTED)
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
 endfunction()
 
 # A static library that registers: all of it, once. As an ordinary library besides it would be taken twice.
@@ -262,7 +260,7 @@ function(_etfetch_whole target file)
 endfunction()
 
 function(_etfetch_archive piece file target)
-  add_library(${piece} STATIC IMPORTED)
+  add_library(${piece} STATIC IMPORTED GLOBAL)
   set_target_properties(${piece} PROPERTIES IMPORTED_LOCATION "${_etfetch_root}/${file}")
   target_link_libraries(${target} INTERFACE ${piece})
 endfunction()
@@ -300,14 +298,15 @@ function(_etfetch_usage target)
   if(use_STANDARD)
     target_compile_features(${target} INTERFACE cxx_std_${use_STANDARD})
   endif()
-  if(NOT target IN_LIST _etfetch_targets)
-    set(_etfetch_targets ${_etfetch_targets} ${target} PARENT_SCOPE)
+  get_property(known GLOBAL PROPERTY _etfetch_targets)
+  if(NOT target IN_LIST known)
+    set_property(GLOBAL APPEND PROPERTY _etfetch_targets ${target})
   endif()
 endfunction()
 
 function(_etfetch_alias name target)
   if(NOT TARGET ${name})
-    add_library(${name} INTERFACE IMPORTED)
+    add_library(${name} INTERFACE IMPORTED GLOBAL)
     target_link_libraries(${name} INTERFACE ${target})
   endif()
 endfunction()
@@ -345,8 +344,8 @@ endfunction()
 """
 
 _TAIL = """
-set(EXECUTORCH_LIBRARIES ${_etfetch_targets})
-set(EXECUTORCH_SHARED_LIBRARIES ${_etfetch_shared_libraries})
+get_property(EXECUTORCH_LIBRARIES GLOBAL PROPERTY _etfetch_targets)
+get_property(EXECUTORCH_SHARED_LIBRARIES GLOBAL PROPERTY _etfetch_shared_libraries)
 set(EXECUTORCH_PLATFORM "${_etfetch_platform}")
 get_target_property(EXECUTORCH_INCLUDE_DIRS executorch::runtime INTERFACE_INCLUDE_DIRECTORIES)
 get_target_property(EXECUTORCH_COMPILE_DEFINITIONS executorch::runtime INTERFACE_COMPILE_DEFINITIONS)

@@ -7,10 +7,6 @@ cmake_minimum_required(VERSION 3.19)
 get_filename_component(_etfetch_root "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(_etfetch_platforms android-arm64-v8a android-x86_64)
 set(executorch_FOUND TRUE)
-if(NOT TARGET executorch::runtime)
-  set(_etfetch_targets)
-  set(_etfetch_shared_libraries)
-endif()
 
 if(DEFINED ETFETCH_PLATFORM)
   set(_etfetch_platform "${ETFETCH_PLATFORM}")
@@ -46,7 +42,7 @@ endif()
 include("${CMAKE_CURRENT_LIST_DIR}/etfetch-functions.cmake")
 
 if(TARGET executorch::runtime)
-  # Found before, in this folder or above it.
+  # Found before, in any folder: the targets are global.
 elseif(_etfetch_platform STREQUAL "android-arm64-v8a")
   _etfetch_shared(executorch::runtime "android/libs/executorch/arm64-v8a/libexecutorch.so")
   _etfetch_usage(executorch::runtime
@@ -97,8 +93,8 @@ elseif(_etfetch_platform STREQUAL "android-x86_64")
   _etfetch_not_locked(etdump etdump)
 endif()
 
-set(EXECUTORCH_LIBRARIES ${_etfetch_targets})
-set(EXECUTORCH_SHARED_LIBRARIES ${_etfetch_shared_libraries})
+get_property(EXECUTORCH_LIBRARIES GLOBAL PROPERTY _etfetch_targets)
+get_property(EXECUTORCH_SHARED_LIBRARIES GLOBAL PROPERTY _etfetch_shared_libraries)
 set(EXECUTORCH_PLATFORM "${_etfetch_platform}")
 get_target_property(EXECUTORCH_INCLUDE_DIRS executorch::runtime INTERFACE_INCLUDE_DIRECTORIES)
 get_target_property(EXECUTORCH_COMPILE_DEFINITIONS executorch::runtime INTERFACE_COMPILE_DEFINITIONS)
