@@ -200,6 +200,11 @@ def _add_project_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     )
     check.add_argument("--platform", action="append", metavar="P", help="only for P, again for more")
     _json_flag(check)
+    check.add_argument(
+        "--backend",
+        choices=("metal",),
+        help="what is known of lowering a .pt2 to this backend, before the export",
+    )
     explain = _command(commands, "explain", "explain", "say what an error of ExecuTorch's runtime means")
     explain.add_argument("error", metavar="ERROR", help="a code as the runtime prints it, or its name: 0x14")
     init = _command(commands, "init", "init", "look at the project and write an etfetch.toml")

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etfetch import arguments, lockfile, runtime_errors, uptodate
+from etfetch import arguments, lockfile, metal, runtime_errors, uptodate
 from etfetch.config import Options, settings_of
 from etfetch.console import Console, counted
 from etfetch.errors import EtfetchError, FilesystemError, NetworkError
@@ -23,7 +23,7 @@ from etfetch.sizes import size
 
 if TYPE_CHECKING:
     from etfetch.operations.caring import Finding
-    from etfetch.operations.checking import Checked
+    from etfetch.operations.checking import Checked, Lowering
     from etfetch.operations.editing import Edited
     from etfetch.operations.installing import Report
     from etfetch.program import Model
@@ -335,6 +335,8 @@ def _tell_model(path: str, model: Model, speaker: Console) -> None:
 def _check(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
     from etfetch.operations import checking
 
+    if parsed.backend:
+        return _check_lowering(checking.lowering(options, parsed.models), speaker)
     checked = checking.run(options, parsed.models)
     failing = [verdict for verdict in checked.verdicts if not verdict.runs]
     if speaker.as_json:
@@ -342,6 +344,23 @@ def _check(parsed: argparse.Namespace, options: Options, speaker: Console) -> in
     else:
         _tell_verdicts(checked, failing, speaker)
     return WOULD_FAIL if failing else 0
+
+
+def _check_lowering(found: Sequence[Lowering], speaker: Console) -> int:
+    fails = any(answer.state == metal.FAILS for one in found for answer in one.answers)
+    if speaker.as_json:
+        speaker.json({"backend": "metal", "graphs": [asdict(one) for one in found]})
+        return WOULD_FAIL if fails else 0
+    for one in found:
+        speaker.say(f"`{one.model}` for Metal, by the list of ExecuTorch {one.version}:")
+        rows = [(answer.operator, str(answer.calls), answer.state, answer.why) for answer in one.answers]
+        speaker.table(("operator", "calls", "state", "why"), rows)
+    if fails:
+        speaker.say("the export fails with `missing fallback kernels` for what is known to fail")
+        speaker.say("hint: lower to `coreml`, `mps` or (on macOS) `mlx`, or leave these operators to the CPU")
+    else:
+        speaker.say("nothing is known to fail; what is not known shows when it is exported")
+    return WOULD_FAIL if fails else 0
 
 
 def _verdict_json(verdict: Verdict) -> dict[str, object]:
@@ -367,6 +386,8 @@ def _tell_verdicts(checked: Checked, failing: Sequence[Verdict], speaker: Consol
         speaker.say(f"note: `{path}` needs a `.ptd` beside it; it has to hold {counted(len(keys), 'key')}:")
         for key in keys:
             speaker.say(f"  {key}")
+    if not checked.judged:
+        speaker.say(f"note: nobody has listed the operators of {checked.release}: only backends are judged")
     if not failing:
         speaker.say(f"everything runs with {checked.release} as it is locked")
         return

@@ -6,12 +6,15 @@ The only reader of `manifests/` folders. Layout: `<package>/<version>.toml`, and
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from etfetch.catalogue import Catalogue, ManifestText, is_version
 from etfetch.errors import ManifestError
 
 OPERATORS = "operators"
+BACKENDS = "backends"
 
 
 def carried_folder() -> Path:
@@ -31,6 +34,13 @@ def load(project: Path | None = None) -> Catalogue:
     if own is None or not own.is_dir() or own.resolve() == carried_folder().resolve():
         return carried
     return carried.merged(read_folder(own, str(own)))
+
+
+def backend_data(name: str) -> dict[str, Any]:
+    """What etfetch carries about lowering to a backend: `manifests/backends/NAME.json`."""
+    path = carried_folder() / BACKENDS / f"{name}.json"
+    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return values
 
 
 def read_folder(folder: Path, label: str) -> Catalogue:

@@ -16,7 +16,7 @@ Not here: opening files (`modelfile`), choosing what to install.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -35,19 +35,24 @@ KNOWN_SCHEMA = 0
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What a program that links everything locked has registered on one platform; operators by component."""
+    """What a program that links everything locked has registered on one platform.
 
-    delegates: Mapping[str, str]
-    operators: Mapping[str, str]
+    `operators` is None for a release of which nobody has listed the operators: then they are not judged.
+    """
+
+    delegates: frozenset[str]
+    operators: frozenset[str] | None
     declared: tuple[str, ...] = ()
 
     def has_operator(self, name: str) -> bool:
-        return name in self.operators or any(fnmatchcase(name, pattern) for pattern in self.declared)
+        if self.operators is None or name in self.operators:
+            return True
+        return any(fnmatchcase(name, pattern) for pattern in self.declared)
 
     @property
     def twice(self) -> tuple[str, ...]:
         """The app's own operators that a locked library registers, too."""
-        return tuple(name for name in self.declared if name in self.operators)
+        return tuple(name for name in self.declared if name in (self.operators or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +87,6 @@ def _newest(catalogue: Catalogue) -> list[Manifest]:
     """Each package's releases, newest first; no pre-releases."""
     found = [catalogue.manifest(p, version) for p in catalogue.packages for version in catalogue.versions(p)]
     return [manifest for manifest in found if not manifest.prerelease]
-
-
-def registered(
-    lock: Lock, platform: str, operator_sets: Mapping[str, frozenset[str]], declared: Sequence[str] = ()
-) -> Registered:
-    """What is registered on a platform when everything locked is linked."""
-    here = [component for component in lock.components if platform in component.platforms]
-    return Registered(
-        delegates={c.delegate: c.name for c in here if c.delegate is not None},
-        operators={name: c.name for c in here for group in c.operators for name in operator_sets[group]},
-        declared=tuple(declared),
-    )
 
 
 def judge(name: str, model: Model, platform: str, there: Registered, release: Release) -> list[Verdict]:
@@ -136,6 +129,19 @@ class Release:
     catalogue: Catalogue
     manifest: Manifest
     lock: Lock
+
+    def registered(self, platform: str, declared: Sequence[str] = ()) -> Registered:
+        """What is registered on a platform when everything locked is linked, built-in components included."""
+        names = {c.name for c in self.lock.components if platform in c.platforms}
+        for artifact in self.lock.artifacts:
+            for part in artifact.parts:
+                if platform in part.platforms:
+                    names.update(part.provides)
+        here = [component for component in self.manifest.components if component.name in names]
+        delegates = frozenset(c.delegate for c in here if c.delegate is not None)
+        operators = frozenset(name for c in here for name in self._operators(c))
+        listed = any(component.operators for component in self.manifest.components)
+        return Registered(delegates, operators if listed else None, tuple(declared))
 
     def repair(
         self, platform: str, delegates: Iterable[str], operators: Iterable[str]

@@ -38,6 +38,7 @@ RULES = {
     "library",
     "generate",
     "program",
+    "metal",
     "verdicts",
     "runtime_errors",
 }

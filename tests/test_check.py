@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from etfetch import runtime_errors, verdicts
+from etfetch import runtime_errors, shelf, verdicts
+from etfetch.cache import Cache
 from etfetch.program import Delegate, Method, Model
 from etfetch.verdicts import Registered
 from tests.test_program import MODELS
@@ -164,7 +165,7 @@ def test_without_a_lock(locked: World) -> None:
 
 def test_another_schema() -> None:
     model = Model("pte", "ET12", 1, (Method("forward", (("aten::add.out", 1),)),))
-    there = Registered({}, {"aten::add.out": "kernels"})
+    there = Registered(frozenset(), frozenset({"aten::add.out"}))
 
     class Nothing:
         def repair(self, *_: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -182,13 +183,14 @@ def test_backends_are_asked_for_first() -> None:
         def repair(self, *_: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
             return (), ()
 
+    backend, operator, nothing = {"XnnpackBackend"}, {"aten::add.out"}, set[str]()
     for delegates, operators, error in [
-        ({}, {}, "0x20"),
-        ({"XnnpackBackend": "x"}, {}, "0x14"),
-        ({}, {"aten::add.out": "k"}, "0x20"),
-        ({"XnnpackBackend": "x"}, {"aten::add.out": "k"}, None),
+        (nothing, nothing, "0x20"),
+        (backend, nothing, "0x14"),
+        (nothing, operator, "0x20"),
+        (backend, operator, None),
     ]:
-        there = Registered(delegates, operators)
+        there = Registered(frozenset(delegates), frozenset(operators))
         [verdict] = verdicts.judge("m", model, "ios", there, Nothing())  # type: ignore[arg-type]
         assert verdict.error == error
 
@@ -220,3 +222,74 @@ def test_no_such_error(world: World) -> None:
     assert ran.err.startswith(
         "error: ExecuTorch has no error `OperatorMising`; did you mean `OperatorMissing`?\n"
     )
+
+
+def test_a_graph_for_metal(world: World) -> None:
+    path = str(MODELS / "p_cnn_split.pt2")
+    ran = world.run("check", path, "--backend", "metal")
+    assert ran.code == 11
+    rows = [line.split(maxsplit=2) for line in ran.out.splitlines()[1:]]
+    states = {row[0]: row[2] for row in rows}
+    assert states["aten::split.Tensor"].startswith(
+        "known to fail  `aten::split_copy.Tensor` was missing in 1.3.1: YOLO11n"
+    )
+    assert states["aten::linear.default"].startswith(
+        "known to fail  `aoti_torch_mps_addmm_out` was missing in 1.3.1"
+    )
+    assert (
+        states["aten::conv2d.default"]
+        == "covered        `aoti_torch_mps_convolution` is in the list of 1.4.1"
+    )
+    assert states["aten::relu.default"].startswith("not known      no entry; it needs none if")
+    assert [row[0] for row in rows][:2] == ["aten::linear.default", "aten::split.Tensor"]
+    assert ran.err.startswith(f"`{path}` for Metal, by the list of ExecuTorch 1.4.1:\n")
+    assert ran.err.endswith(
+        "the export fails with `missing fallback kernels` for what is known to fail\n"
+        "hint: lower to `coreml`, `mps` or (on macOS) `mlx`, or leave these operators to the CPU\n"
+    )
+
+
+def test_the_list_is_that_of_the_locked_release(locked: World) -> None:
+    locked.write('version = "1.2.0"\nplatforms = ["ios"]\n')
+    locked.ok("lock")
+    ran = locked.run("check", "--json", str(MODELS / "p_cnn_split.pt2"), "--backend", "metal")
+    assert ran.code == 11
+    [graph] = ran.json["graphs"]
+    assert graph["version"] == "1.2.0"
+    assert {answer["state"] for answer in graph["answers"]} == {"covered", "known to fail", "not known"}
+
+
+def test_metal_is_asked_of_graphs_alone(world: World) -> None:
+    ran = world.run("check", str(MODELS / "a_add_portable.pte"), "--backend", "metal")
+    assert ran.code == 4
+    assert "is a program already: what a backend could be given was decided at its export" in ran.err
+
+
+def test_what_is_built_in_counts(locked: World) -> None:
+    """Android's archive of ExecuTorch 1.0.0 is one library with its kernels and a backend inside."""
+    artifacts = shelf.load().manifest("executorch", "1.0.0").artifacts
+    for artifact in artifacts:
+        # Its digest is published beside it; here somebody has asked for it before.
+        Cache(locked.cache).remember_digest(artifact.source, "0" * 64)
+    locked.setenv(ETFETCH_OFFLINE="1")
+    locked.write('version = "1.0.0"\nplatforms = ["android-arm64-v8a"]\nbackends = ["xnnpack"]\n')
+    locked.ok("lock")
+    ran = locked.ok("check", str(MODELS / "b_mixed_xnnpack_plus_cumsum.pte"))
+    assert "everything runs with executorch 1.0.0 as it is locked" in ran.err
+
+
+def test_a_release_of_which_nobody_has_listed_the_operators(locked: World) -> None:
+    request = (
+        'package = "react-native-executorch"\nversion = "0.9.2"\nplatforms = ["android-arm64-v8a", "ios"]\n'
+    )
+    locked.write(request)
+    locked.ok("lock")
+    ran = locked.run(
+        "check", str(MODELS / "b_mixed_xnnpack_plus_cumsum.pte"), str(MODELS / "g_linear_coreml.pte")
+    )
+    assert ran.code == 11
+    verdicts_ = [line.split()[-2:] for line in ran.out.splitlines() if "FAILS" in line]
+    assert verdicts_ == [["0x20", "CoreMLBackend"]]
+    assert (
+        "note: nobody has listed the operators of react-native-executorch 0.9.2: only backends are judged\n"
+    ) in ran.err

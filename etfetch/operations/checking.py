@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from etfetch import config, modelfile, verdicts
+from etfetch import config, metal, modelfile, shelf, verdicts
+from etfetch.catalogue import Catalogue
 from etfetch.config import Options
 from etfetch.errors import ConfigError, ModelError, UsageError
 from etfetch.lockfile import Lock
+from etfetch.manifest import Manifest
 from etfetch.operations import locking
 from etfetch.operations.workspace import open_workspace
 from etfetch.program import Model
@@ -20,13 +22,15 @@ from etfetch.verdicts import Release, Verdict
 class Checked:
     """All verdicts, and for each model the keys of data that none of the given files holds.
 
-    `hopeless` are the platforms and names that nothing of the release gives, with what does.
+    `hopeless` are the platforms and names that nothing of the release gives, with what does. `judged` is
+    False for a release of which nobody has listed the operators.
     """
 
     release: str
     verdicts: tuple[Verdict, ...]
     data: dict[str, tuple[str, ...]]
     hopeless: tuple[tuple[str, str, str | None], ...]
+    judged: bool = True
 
 
 def run(options: Options, paths: Sequence[str]) -> Checked:
@@ -44,24 +48,54 @@ def run(options: Options, paths: Sequence[str]) -> Checked:
         catalogue = workspace.catalogue(lock.request.package)
         declared = config.provided_operators(workspace.project)
         platforms = _platforms(lock, options)
-        sets = _operator_sets(lock, catalogue.operator_sets)
-        release = Release(catalogue, catalogue.manifest(lock.request.package, lock.release), lock)
+        release = Release(catalogue, _manifest(catalogue, lock), lock)
+    there = {platform: release.registered(platform, declared) for platform in platforms}
     found = [
         verdict
         for platform in platforms
         for path, model in programs.items()
-        for verdict in verdicts.judge(
-            path, model, platform, verdicts.registered(lock, platform, sets, declared), release
-        )
+        for verdict in verdicts.judge(path, model, platform, there[platform], release)
     ]
     data = {path: keys for path, model in programs.items() if (keys := _absent(model, held))}
     hopeless = sorted({(verdict.platform, name) for verdict in found for name in verdict.hopeless})
     known = tuple((platform, name, release.elsewhere(name)) for platform, name in hopeless)
-    return Checked(f"{lock.request.package} {lock.release}", tuple(found), data, known)
+    judged = all(one.operators is not None for one in there.values())
+    return Checked(f"{lock.request.package} {lock.release}", tuple(found), data, known, judged)
 
 
 def _absent(model: Model, held: set[str]) -> tuple[str, ...]:
     return tuple(key for key in model.external if key not in held)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """What is known of lowering a graph, by the list of which release."""
+
+    model: str
+    version: str
+    answers: tuple[metal.Answer, ...]
+
+
+def lowering(options: Options, paths: Sequence[str]) -> list[Lowering]:
+    """`etfetch check MODEL.pt2 --backend metal`: what would stop the export.
+
+    By the list of the locked release, where there is a lock and the list is known, else by the newest.
+    `ModelError` for a file that is no exported graph.
+    """
+    with open_workspace(options) as workspace:
+        lock = workspace.read_lock()
+    data = shelf.backend_data("metal")
+    version = metal.version_for(data, lock.release if lock else None)
+    found = []
+    for path in paths:
+        model = modelfile.read(Path(path))
+        if model.format != "pt2":
+            raise ModelError(
+                f"`{path}` is a program already: what a backend could be given was decided at its export",
+                hint="check the `.pt2` that it was made from",
+            )
+        found.append(Lowering(path, version, tuple(metal.answers(model, data, version))))
+    return found
 
 
 def _check_programs(programs: dict[str, Model]) -> None:
@@ -71,7 +105,7 @@ def _check_programs(programs: dict[str, Model]) -> None:
         if model.format == "pt2":
             raise ModelError(
                 f"`{path}` is an exported graph: what it needs is decided when it becomes a program",
-                hint="export it to a `.pte` and check that",
+                hint="export it to a `.pte` and check that; for Metal: `--backend metal`",
             )
 
 
@@ -87,13 +121,10 @@ def _platforms(lock: Lock, options: Options) -> tuple[str, ...]:
     return named or lock.request.platforms
 
 
-def _operator_sets(lock: Lock, known: Mapping[str, str]) -> dict[str, frozenset[str]]:
-    wanted = {name for component in lock.components for name in component.operators}
-    unknown = sorted(wanted - set(known))
-    if unknown:
+def _manifest(catalogue: Catalogue, lock: Lock) -> Manifest:
+    if lock.release not in catalogue.versions(lock.request.package):
         raise ConfigError(
-            "the lock names operator sets that this etfetch does not know",
-            data=unknown,
+            f"this etfetch does not know {lock.request.package} {lock.release}, which is locked",
             hint="upgrade etfetch, or let the mirror that the release came from be asked",
         )
-    return {name: frozenset(known[name].split()) for name in wanted}
+    return catalogue.manifest(lock.request.package, lock.release)
