@@ -286,7 +286,7 @@ def write_output(project: Path, path: str, text: str) -> None:
                 data=[f"it leads to {(project / folder).resolve()}"],
             )
     target = project / path
-    if not path.endswith(".json") and target.is_file() and _GENERATED not in target.read_bytes()[:_HEAD]:
+    if target.is_file() and not _is_generated(target):
         raise TreeError(
             f"`{path}` is in the way of a generated file: etfetch did not write it",
             data=[str(target)],
@@ -296,11 +296,21 @@ def write_output(project: Path, path: str, text: str) -> None:
     write_text(target, text)
 
 
+def _is_generated(file: Path) -> bool:
+    """Whether a file is one of ours: by the mark in its head, which JSON cannot carry, or by its name."""
+    return file.name.endswith("-config.json") or _GENERATED in file.read_bytes()[:_HEAD]
+
+
 def remove_output(project: Path, path: str, sha256: str) -> None:
-    """Remove a generated file, and the folders that it leaves empty, unless somebody changed it."""
+    """Remove a generated file, and the folders that it leaves empty, unless somebody changed it.
+
+    A record may come with a checkout, so its word is not enough: the file has to look like a generated one.
+    """
     target = project / path
     through_link = any((project / folder).is_symlink() for folder in paths.parents(path))
-    if through_link or not target.is_file() or digest.of_file(target) != sha256:
+    if through_link or not target.is_file() or not _is_generated(target):
+        return
+    if digest.of_file(target) != sha256:
         return
     target.unlink()
     for folder in reversed(paths.parents(path)):

@@ -64,8 +64,10 @@ def archive(folder: Path, name: str, source: str, compiler: Sequence[str], archi
 
 
 def run(folder: Path, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run a program; its words when it fails, unless it may. Llvm's own names are on PATH."""
-    path = f"{os.environ['PATH']}{os.pathsep}/usr/lib/llvm-14/bin"
+    """Run a program; its words when it fails, unless it may. Debian's LLVM is on PATH under its own names."""
+    path = os.pathsep.join(
+        [os.environ["PATH"], *(str(p) for p in sorted(Path("/usr/lib").glob("llvm-*/bin")))]
+    )
     done = subprocess.run(
         command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
     )

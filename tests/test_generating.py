@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 import pytest
 
 from tests.world import REQUEST, World
@@ -60,6 +63,22 @@ def test_without_downloads_they_are_written_all_the_same(world: World) -> None:
     world.setenv(ETFETCH_SKIP_DOWNLOAD="1")
     assert world.ok("install", "--json").json["status"] == "skipped"
     assert "executorch::backend_fast" in (world.project / CONFIG).read_text()
+
+
+def test_a_record_from_elsewhere_removes_nothing_else(world: World) -> None:
+    """A checkout may come with a record; what it says was generated has to look so."""
+    world.write(f'{REQUEST}generate = ["xcconfig"]\n')
+    world.ok("install")
+    mine = world.project / "mine.txt"
+    mine.write_text("mine\n")
+    record = world.destination / ".etfetch/installed.json"
+    values = json.loads(record.read_text())
+    values["outputs"].append({"path": "mine.txt", "sha256": hashlib.sha256(b"mine\n").hexdigest()})
+    record.write_text(json.dumps(values))
+    world.write(REQUEST)
+    world.ok("install")
+    assert mine.read_text() == "mine\n"
+    assert not (world.project / "etfetch.xcconfig").exists()
 
 
 def test_a_tree_elsewhere_has_none(world: World) -> None:

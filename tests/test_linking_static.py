@@ -234,7 +234,7 @@ exports:
 )
 def test_for_apples_systems(tmp_path: Path, where: str, sdk: str, target: str, built_for: str) -> None:
     """Mach-O by clang and lld, with the flags that Xcode would read from `etfetch.xcconfig`."""
-    need("ld64.lld", "ld64.lld-14")
+    need("ld64.lld", *(f"ld64.lld-{number}" for number in range(14, 30)))
     compiler = (need("clang"), "-target", target)
     project = _project(tmp_path / "a b,c", "executorch", where, *compiler)
     (project / "libSystem.tbd").write_text(STUB)
