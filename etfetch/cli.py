@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etfetch import arguments, lockfile, metal, runtime_errors, uptodate
+from etfetch import arguments, lockfile, uptodate
 from etfetch.config import Options, settings_of
 from etfetch.console import Console, counted
 from etfetch.errors import EtfetchError, FilesystemError, NetworkError
@@ -347,6 +347,8 @@ def _check(parsed: argparse.Namespace, options: Options, speaker: Console) -> in
 
 
 def _check_lowering(found: Sequence[Lowering], speaker: Console) -> int:
+    from etfetch import metal
+
     fails = any(answer.state == metal.FAILS for one in found for answer in one.answers)
     if speaker.as_json:
         speaker.json({"backend": "metal", "graphs": [asdict(one) for one in found]})
@@ -377,6 +379,8 @@ def _verdict_json(verdict: Verdict) -> dict[str, object]:
 
 
 def _tell_verdicts(checked: Checked, failing: Sequence[Verdict], speaker: Console) -> None:
+    from etfetch import runtime_errors
+
     rows = [
         (v.model, v.platform, v.method, "runs" if v.runs else f"FAILS {v.error}", ", ".join(_missing(v)))
         for v in checked.verdicts
@@ -411,6 +415,8 @@ def _missing(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _explain(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:
+    from etfetch import runtime_errors
+
     found = runtime_errors.find(parsed.error)
     speaker.data(f"{found.hexadecimal} ({found.code}) {found.name}")
     speaker.data(f"  {found.meaning}")
