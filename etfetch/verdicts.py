@@ -17,7 +17,7 @@ Not here: opening files (`modelfile`), choosing what to install.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from etfetch.catalogue import Catalogue
@@ -71,7 +71,7 @@ class Verdict:
     twice: tuple[str, ...] = ()
     error: str | None = None
     add: tuple[str, ...] = ()
-    hopeless: tuple[str, ...] = field(default=())
+    hopeless: tuple[str, ...] = ()
 
     @property
     def runs(self) -> bool:
@@ -147,7 +147,7 @@ class Release:
         self, platform: str, delegates: Iterable[str], operators: Iterable[str]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The components that give what is missing, by their short names, and what none gives there."""
-        candidates = [c for c in self.manifest.components if self._can_be_added(c, platform)]
+        candidates = self._candidates(platform)
         wanted: list[Component] = []
         hopeless: list[str] = []
         for delegate in delegates:
@@ -181,15 +181,19 @@ class Release:
                     return f"{where} gives it on {', '.join(on)}"
         return None
 
-    def _can_be_added(self, component: Component, platform: str) -> bool:
-        """Whether a component is there, and registers nothing that a locked one does."""
+    def _candidates(self, platform: str) -> list[Component]:
+        """What could be added: what is there for the platform, and registers nothing that is registered."""
         locked = {c.name for c in self.lock.components if platform in c.platforms}
-        if component.name in locked or component.unavailable is not None:
-            return False
-        if not available(self.manifest, component.name, platform, self.lock.request.variant):
-            return False
-        own = self._operators(component)
-        return not any(own & self._operators(self.manifest.component(name)) for name in locked)
+        variant = self.lock.request.variant
+        taken = {name for c in self.manifest.components if c.name in locked for name in self._operators(c)}
+        return [
+            component
+            for component in self.manifest.components
+            if component.name not in locked
+            and component.unavailable is None
+            and available(self.manifest, component.name, platform, variant)
+            and taken.isdisjoint(self._operators(component))
+        ]
 
     def _operators(self, component: Component) -> frozenset[str]:
         return self.catalogue.operators(self.manifest, component)
