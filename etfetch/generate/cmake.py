@@ -16,7 +16,7 @@ All paths are relative to the file they stand in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from etfetch.generate import linking
@@ -55,7 +55,7 @@ FUNCTIONS = "etfetch-functions.cmake"
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of one of the functions in `_HEAD`, with its arguments."""
+    """A call of one of the functions in `_FUNCTIONS`, with its arguments."""
 
     function: str
     words: tuple[str, ...]
@@ -133,10 +133,10 @@ def _calls(component: Linked, targets: Mapping[str, str]) -> Iterator[_Call]:
         (target,),
         (
             ("NEEDS", tuple(targets[name] for name in needs)),
-            ("HEADERS", _all(link.headers for link in component.links)),
-            ("DEFINITIONS", _all(link.definitions for link in component.links)),
-            ("FRAMEWORKS", _all(link.frameworks for link in component.links)),
-            ("LIBRARIES", _all(link.libraries for link in component.links)),
+            ("HEADERS", linking.once(link.headers for link in component.links)),
+            ("DEFINITIONS", linking.once(link.definitions for link in component.links)),
+            ("FRAMEWORKS", linking.once(link.frameworks for link in component.links)),
+            ("LIBRARIES", linking.once(link.libraries for link in component.links)),
             ("STANDARD", (str(max(standards)),) if standards else ()),
         ),
     )
@@ -154,10 +154,6 @@ def _piece(target: str, piece: str, link: Link, file: str) -> Iterator[_Call]:
         words = (piece, _quoted(file), *(["REGISTERS"] if link.registers else []))
         yield _Call("_etfetch_shared", words)
         yield _Call("_etfetch_usage", (target,), (("NEEDS", (piece,)),))
-
-
-def _all(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value for values in lists for value in values))
 
 
 def _quoted(text: str) -> str:

@@ -6,7 +6,7 @@ their link facts. Everything that writes build files starts here, so all of them
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from etfetch.lockfile import Lock
@@ -61,6 +61,11 @@ def linked(lock: Lock, platform: str) -> tuple[Linked, ...]:
             operators=component.operators,
         )
     return tuple(_in_order(found))
+
+
+def once(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """The values of all lists in their order, each once: what several libraries want of a linker."""
+    return tuple(dict.fromkeys(value for values in lists for value in values))
 
 
 def _links(lock: Lock, platform: str) -> dict[str, tuple[Link, ...]]:

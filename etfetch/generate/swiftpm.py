@@ -67,9 +67,9 @@ def _products(lock: Lock, *, remote: bool) -> list[_Product]:
                     name=f"{bundle.rpartition('/')[2].removesuffix('.xcframework')}{suffix}",
                     place=where if remote else f"path: {_swift(bundle)}",
                     needs=needs.get(part.component, ()),
-                    frameworks=_all(link.frameworks for link in links),
-                    libraries=_all(link.libraries for link in links),
-                    loads=_all(
+                    frameworks=linking.once(link.frameworks for link in links),
+                    libraries=linking.once(link.libraries for link in links),
+                    loads=linking.once(
                         (f.rpartition("/")[2] for f in link.files) for link in links if link.registers
                     ),
                 )
@@ -86,10 +86,6 @@ def _bundles(links: Iterable[Link]) -> list[str]:
     """The xcframeworks that some links are in."""
     files = [file for link in links for file in link.files if ".xcframework" in file]
     return list(dict.fromkeys(f"{file.partition('.xcframework')[0]}.xcframework" for file in files))
-
-
-def _all(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value for values in lists for value in values))
 
 
 def _manifest(lock: Lock, products: list[_Product]) -> str:

@@ -11,8 +11,6 @@ Paths start at `ETFETCH_DIR`, which is the folder of the Xcode project unless so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from etfetch.generate import linking
 from etfetch.generate.linking import Linked
 from etfetch.lockfile import Lock
@@ -50,18 +48,20 @@ def _platform(lock: Lock, platform: str) -> str:
     lines = [f"{_variable(c, sdk)} = {_words(c, platform)}" for c in components]
     flags = " ".join(f"$({_variable(c, sdk)})" for c in components)
     lines.append(f"OTHER_LDFLAGS[sdk={sdk}*] = $(inherited) {flags}")
-    headers = _all(components, "headers")
+    links = [link for component in components for link in component.links]
+    headers = linking.once(link.headers for link in links)
     if headers:
         paths = " ".join(f'"$(ETFETCH_ROOT)/{header}"' for header in headers)
         lines.append(f"HEADER_SEARCH_PATHS[sdk={sdk}*] = $(inherited) {paths}")
-    definitions = _all(components, "definitions")
+    definitions = linking.once(link.definitions for link in links)
     if definitions:
         lines.append(f"GCC_PREPROCESSOR_DEFINITIONS[sdk={sdk}*] = $(inherited) {' '.join(definitions)}")
-    standards = [link.cxx_standard for c in components for link in c.links if link.cxx_standard]
+    standards = [link.cxx_standard for link in links if link.cxx_standard]
     if standards:
         lines.append(f"CLANG_CXX_LANGUAGE_STANDARD[sdk={sdk}*] = c++{max(standards)}")
-    lines += [f"// Embed and sign: $(ETFETCH_ROOT)/{file}" for file in _shared(components)]
-    resources = _all(components, "resources")
+    shared = [file for link in links if link.kind in {"shared", "framework"} for file in link.files]
+    lines += [f"// Embed and sign: $(ETFETCH_ROOT)/{file}" for file in shared]
+    resources = linking.once(link.resources for link in links)
     lines += [f'// Add to "Copy Bundle Resources": $(ETFETCH_ROOT)/{resource}' for resource in resources]
     return "".join(f"{line}\n" for line in lines)
 
@@ -70,21 +70,9 @@ def _words(component: Linked, platform: str) -> str:
     words = [
         link_words(link, file, platform, "$(ETFETCH_ROOT)") for link in component.links for file in link.files
     ]
-    words += [f"-framework {name}" for name in _all([component], "frameworks")]
-    words += [f"-l{name}" for name in _all([component], "libraries")]
+    words += [f"-framework {name}" for name in linking.once(link.frameworks for link in component.links)]
+    words += [f"-l{name}" for name in linking.once(link.libraries for link in component.links)]
     return " ".join(words)
-
-
-def _shared(components: list[Linked]) -> Iterator[str]:
-    for component in components:
-        for link in component.links:
-            if link.kind in {"shared", "framework"}:
-                yield from link.files
-
-
-def _all(components: list[Linked], key: str) -> list[str]:
-    values = (value for c in components for link in c.links for value in getattr(link, key))
-    return list(dict.fromkeys(values))
 
 
 def _variable(component: Linked, sdk: str) -> str:
