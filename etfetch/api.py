@@ -30,6 +30,7 @@ def install(
     project: StrPath = ".",
     platforms: Iterable[str] = (),
     features: Iterable[str] = (),
+    models: Iterable[StrPath] = (),
     variant: str | None = None,
     destination: StrPath | None = None,
     cache_dir: StrPath | None = None,
@@ -48,6 +49,7 @@ def install(
     `requirement` is a PEP 508 requirement such as `executorch[xnnpack]==1.5.1`, for folders without a project
     file. `project` is the folder that holds project file and lock (not searched upwards); `destination`
     defaults to what the project file says, or `third-party` below the project. `platforms` may hold `all`.
+    `models` are paths of `.pte` files whose needs are installed, too.
     `jobs` is the number of downloads at once, `link_mode` is clone, copy or hardlink, `base_url` a mirror
     that is asked first. `progress` hears of downloads, from several threads.
 
@@ -60,6 +62,7 @@ def install(
         requirement=requirement,
         platforms=tuple(platforms),
         features=tuple(features),
+        models=tuple(os.fspath(model) for model in models),
         variant=variant,
         destination=_path(destination),
         cache_dir=_path(cache_dir),
@@ -78,6 +81,7 @@ def lock(
     project: StrPath = ".",
     platforms: Iterable[str] = (),
     features: Iterable[str] = (),
+    models: Iterable[StrPath] = (),
     variant: str | None = None,
     cache_dir: StrPath | None = None,
     offline: bool = False,
@@ -94,6 +98,7 @@ def lock(
         requirement=requirement,
         platforms=tuple(platforms),
         features=tuple(features),
+        models=tuple(os.fspath(model) for model in models),
         variant=variant,
         cache_dir=_path(cache_dir),
         offline=offline,

@@ -29,7 +29,7 @@ Environment (each flag that has a variable names it in its command's help):
 Exit codes:
   0 done, 2 usage or configuration, 3 lock out of date, 4 wrong bytes, 5 network, 6 offline or origin
   blocked and something missing, 7 cannot be satisfied, 9 another process held the lock, 10 the tree
-  differs from the lock, 130 interrupted
+  differs from the lock, 11 a model would fail at run time, 130 interrupted
 """
 
 _INVALID_CHOICE = re.compile(
@@ -135,6 +135,9 @@ def _add_request(command: argparse.ArgumentParser) -> None:
         "cannot build [ETFETCH_PLATFORMS]",
     )
     group.add_argument("--feature", action="append", metavar="F", help="a bundle of components")
+    group.add_argument(
+        "--model", action="append", metavar="FILE", help="what this .pte needs, again for more models"
+    )
     group.add_argument("--variant", choices=VARIANTS, help="debug keeps the logs of Apple's frameworks")
 
 
@@ -196,7 +199,10 @@ def _add_project_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     _json_flag(inspect)
     check = _command(commands, "check", "check", "say whether models run with what is locked (exit 11)")
     check.add_argument(
-        "models", nargs="+", metavar="MODEL", help="a .pte or .bpte file, and the .ptd it needs"
+        "models",
+        nargs="*",
+        metavar="MODEL",
+        help="a .pte or .bpte file, and the .ptd it needs (default: the models that the project names)",
     )
     check.add_argument("--platform", action="append", metavar="P", help="only for P, again for more")
     _json_flag(check)

@@ -98,6 +98,7 @@ def _options(parsed: argparse.Namespace) -> Options:
         requirement=get("requirement"),
         platforms=tuple(get("platform") or ()),
         features=tuple(get("feature") or ()),
+        models=tuple(get("model") or ()),
         variant=get("variant"),
         destination=get("destination"),
         cache_dir=get("cache_dir"),

@@ -10,16 +10,18 @@ platforms are the library's, and what flags and environment name is only what is
 from __future__ import annotations
 
 import os
+import posixpath
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from etfetch import generate, library, paths, projects, uptodate
+from etfetch import generate, library, modelpaths, paths, projects, uptodate
 from etfetch.consumer import Block
 from etfetch.errors import ConfigError, UsageError, did_you_mean
 from etfetch.generate import Outputs
 from etfetch.library import Choices, Library, is_yes
+from etfetch.needs import Provided
 from etfetch.platforms import ALL, PLATFORMS, VARIANTS, can_build, host_platform
 from etfetch.projects import Project, ProjectFile, table_of, wrong
 from etfetch.request import (
@@ -38,11 +40,6 @@ from etfetch.tables import Table
 
 _LARGEST = 1e9
 
-_LATER = {
-    "models": "reading what models need is not part of this version: name the components instead",
-}
-"""Keys of the design that this version does not act on. Taking them silently would be a lie."""
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -52,6 +49,7 @@ class Options:
     requirement: str | None = None
     platforms: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     variant: str | None = None
     destination: str | None = None
     cache_dir: str | None = None
@@ -86,17 +84,20 @@ def request_of(project: Project, options: Options, locked: Request | None) -> Re
                 data=[str(project.file.path)],
                 hint="change the request with `etfetch add NAME`, or work in another folder",
             )
-        return _with_options(_from_requirement(options.requirement), options)
+        return _with_options(project, _from_requirement(options.requirement), options)
     if project.file is not None and project.library is not None:
         return _of_library(project, project.file, options)
     if project.file is not None:
-        return _with_options(_from_file(project.file), options)
+        return _with_options(project, _from_file(project.file), options)
     if locked is not None:
-        return _with_options(locked, options)
+        return _with_options(project, locked, options)
+    if options.models:
+        return _with_options(project, Request(DEFAULT_PACKAGE, "", ()), options)
     raise ConfigError(
         "nothing says what to install: no project file here or above, no lock, no requirement",
         data=[f"looked in {project.folder} and the folders above it"],
-        hint="run `etfetch init`, or `etfetch install 'executorch[xnnpack,optimized]==1.5.1'`",
+        hint="run `etfetch init`, `etfetch install 'executorch[xnnpack,optimized]==1.5.1'`, or "
+        "`etfetch install --model MODEL.pte`",
     )
 
 
@@ -188,9 +189,12 @@ def package_of(project: Project) -> str:
     return (table_of(project.file).optional_string("package") if project.file else None) or DEFAULT_PACKAGE
 
 
-def provided_operators(project: Project) -> tuple[str, ...]:
-    """The operators that the app registers itself, as names or patterns (`myco::*`)."""
-    return table_of(project.file).strings("provided-operators") if project.file else ()
+def provided(project: Project) -> Provided:
+    """What the app registers itself."""
+    if project.file is None:
+        return Provided()
+    table = table_of(project.file)
+    return Provided(table.strings("provided-operators"), table.strings("provided-delegates"))
 
 
 def outputs_of(project: Project) -> Outputs:
@@ -201,9 +205,6 @@ def outputs_of(project: Project) -> Outputs:
 
 
 def _from_file(file: ProjectFile) -> Request:
-    for key, why in _LATER.items():
-        if key in file.values:
-            raise wrong(file, key, why)
     table = table_of(file)
     request = Request(
         package=table.optional_string("package") or DEFAULT_PACKAGE,
@@ -215,9 +216,11 @@ def _from_file(file: ProjectFile) -> Request:
         libraries=_unique(table.strings("libraries")),
         extras=_unique(table.strings("extras")),
         features=_unique(table.strings("features")),
+        models=_patterns(file, table),
     )
     table.optional_string("destination")
     table.strings("provided-operators")
+    table.strings("provided-delegates")
     mirror = table.table("mirror")
     mirror.strings("urls")
     mirror.done()
@@ -230,20 +233,25 @@ def _from_file(file: ProjectFile) -> Request:
 def _of_library(project: Project, file: ProjectFile, options: Options) -> Request:
     """What a library and the apps that use it ask for together."""
     request = _from_file(file)
+    if request.models:
+        raise wrong(file, "models", "belongs to the app, whose block names its models")
     # Said before anything is asked of a server, not when it comes to installing.
     platforms_here(project, options, request.platforms)
     blocks = project.consumer.blocks if project.consumer else ()
-    names = choices_of(project).names if blocks else {"features": (EVERYTHING,)}
+    chosen = choices_of(project)
+    names = chosen.names if blocks else {"features": (EVERYTHING,)}
     lists = {key: [*own, *names.get(key, ())] for key, own in request.names.items()}
     lists["features"] += options.features
-    return replace(request, variant=options.variant or request.variant).with_names(lists)
+    models = _unique((*chosen.models, *_named_models(project, options)))
+    variant = options.variant or request.variant
+    return replace(request, variant=variant, models=models).with_names(lists)
 
 
 def choices_of(project: Project) -> Choices:
     """What the apps that use a library chose; `ConfigError` for a wrong block, or two that disagree."""
     if project.library is None or project.consumer is None:
         return Choices({}, {})
-    read = [_choices(project.library, block) for block in project.consumer.blocks]
+    read = [_choices(project.library, block, project.home) for block in project.consumer.blocks]
     together, disputed = library.together(read)
     if disputed is not None:
         raise ConfigError(
@@ -254,13 +262,34 @@ def choices_of(project: Project) -> Choices:
     return together
 
 
-def _choices(found: Library, block: Block) -> Choices:
+def _choices(found: Library, block: Block, home: Path) -> Choices:
     if not isinstance(block.value, dict):
         raise ConfigError(
             f"{block.path.name}: {found.key}: expected an object of lists", data=[str(block.path)]
         )
     file = ProjectFile(block.path, block.value, _from_key_on(block.text, found.key))
-    return library.choices(found, table_of(file))
+    chosen = library.choices(found, table_of(file))
+    models = _patterns(file, table_of(file))
+    if models and block.path.parent != home:
+        # An app of a workspace, whose lock stands above it.
+        folder = _pattern_of(str(block.path.parent), home)
+        models = tuple(f"{folder}/{pattern}" for pattern in models)
+    return replace(chosen, models=models)
+
+
+def _patterns(file: ProjectFile, table: Table) -> tuple[str, ...]:
+    """The patterns of `models`, each in one spelling."""
+    patterns = table.strings("models")
+    for pattern in patterns:
+        problem = modelpaths.pattern_problem(pattern)
+        if problem:
+            raise wrong(file, "models", f"`{pattern}`: {problem}")
+    return _unique([posixpath.normpath(pattern) for pattern in patterns])
+
+
+def _named_models(project: Project, options: Options) -> tuple[str, ...]:
+    """The files that `--model` names, as patterns."""
+    return tuple(_pattern_of(path, project.home) for path in options.models)
 
 
 def _from_key_on(text: str, key: str) -> str:
@@ -292,7 +321,20 @@ def _from_requirement(text: str) -> Request:
     return Request(requirement.package, requirement.version, (), extras=requirement.extras)
 
 
-def _with_options(request: Request, options: Options) -> Request:
+def _pattern_of(path: str, root: Path) -> str:
+    """The pattern that finds one file, given as on a command line; `UsageError` for one on another drive."""
+    try:
+        relative = os.path.relpath(os.path.abspath(path), root)
+    except ValueError as error:
+        raise UsageError(
+            f"`{path}` is on another drive than the project",
+            data=[str(root)],
+            hint="a lock names models relative to itself: copy the model to the project's drive",
+        ) from error
+    return modelpaths.literal(Path(relative).as_posix())
+
+
+def _with_options(project: Project, request: Request, options: Options) -> Request:
     named = _checked_platforms(_platform_words(options, os.environ))
     platforms = named or request.platforms or _host_platforms()
     return replace(
@@ -300,6 +342,7 @@ def _with_options(request: Request, options: Options) -> Request:
         platforms=platforms,
         variant=options.variant or request.variant,
         features=_unique((*request.features, *options.features)),
+        models=_unique((*request.models, *_named_models(project, options))),
     )
 
 

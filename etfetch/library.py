@@ -84,10 +84,14 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What apps chose: names by the keys of a request, and the values that are passed on as they are."""
+    """What apps chose: names by the keys of a request, and the values that are passed on as they are.
+
+    `models` are the patterns of their models.
+    """
 
     names: Mapping[str, tuple[str, ...]]
     passed: Mapping[str, Any]
+    models: tuple[str, ...] = ()
 
 
 def parse(table: Table, default_lock: str, passed: Sequence[str]) -> Library | None:
@@ -111,8 +115,9 @@ def choices(library: Library, block: Table) -> Choices:
     """Read one app's block. Empty lists and `null` ask for nothing."""
     names = {key: tuple(sorted(set(block.strings(word)))) for key, word in KEYS_OF_BLOCK.items()}
     passed = {key: block.value(key) for key in library.passed if block.has(key)}
+    models = block.strings("models")
     block.done()
-    return Choices(names, passed)
+    return Choices(names, passed, models)
 
 
 def together(all_choices: Sequence[Choices]) -> tuple[Choices, str | None]:
@@ -120,12 +125,13 @@ def together(all_choices: Sequence[Choices]) -> tuple[Choices, str | None]:
     names = {
         key: tuple(sorted({name for one in all_choices for name in one.names[key]})) for key in KEYS_OF_BLOCK
     }
+    models = tuple(sorted({pattern for one in all_choices for pattern in one.models}))
     passed: dict[str, Any] = {}
     for one in all_choices:
         for key, value in one.passed.items():
             if passed.setdefault(key, value) != value:
-                return Choices(names, passed), key
-    return Choices(names, passed), None
+                return Choices(names, passed, models), key
+    return Choices(names, passed, models), None
 
 
 def is_yes(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 Goals, in this order:
 
-- Complete: installing needs the lock and the archives, never a manifest or the request.
+- Complete: installing needs the lock and the archives, never a manifest, the request or its models.
 - The same bytes for the same request on every machine: everything is sorted, nothing depends on
   the clock, the host, a mirror or a path. etfetch writes the TOML itself, so that no library's next
   version changes the bytes.
@@ -21,9 +21,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from etfetch import digest, manifest, toml
+from etfetch import digest, manifest, modelpaths, toml
 from etfetch.errors import LockfileError, UsageError
 from etfetch.manifest import FORMATS, KINDS, Link, Part
+from etfetch.needs import ModelNeeds
 from etfetch.platforms import ANY, PLATFORMS, VARIANTS
 from etfetch.request import Request, normal_specifier
 from etfetch.tables import Table
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 NAME = "etfetch.lock"
 VERSION = 1
+VERSION_WITH_MODELS = 2
+"""The version of locks whose request names models; all others keep the bytes of version 1."""
 
 _HEADER = (
     "# Written by etfetch: the exact archives that answer the request below.\n"
@@ -67,12 +70,18 @@ class LockedArtifact:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The whole answer. `release` is the chosen version of `request.package`."""
+    """The whole answer. `release` is the chosen version of `request.package`; `models` is what they need."""
 
     request: Request
     release: str
     components: tuple[LockedComponent, ...]
     artifacts: tuple[LockedArtifact, ...]
+    models: tuple[ModelNeeds, ...] = ()
+
+    @property
+    def version(self) -> int:
+        """The version of the format that this lock is written in."""
+        return VERSION_WITH_MODELS if self.request.models or self.models else VERSION
 
     def for_platforms(self, platforms: Iterable[str]) -> Lock:
         """The same lock with only the artifacts and parts that some platforms need; for none, none."""
@@ -125,6 +134,7 @@ def build(resolution: Resolution, sidecars: Mapping[str, str]) -> Lock:
         release=resolution.manifest.version,
         components=tuple(sorted(components, key=lambda c: c.name)),
         artifacts=tuple(sorted(artifacts, key=lambda a: (a.name, a.source))),
+        models=tuple(sorted(resolution.models, key=lambda m: m.path)),
     )
 
 
@@ -167,9 +177,10 @@ def parse(text: str, file: str = NAME) -> Lock:
 
 def _check_version(values: dict[str, Any], file: str) -> None:
     version = values.get("version")
-    if version != VERSION:
+    if version not in (VERSION, VERSION_WITH_MODELS):
         raise LockfileError(
-            f"{file}: lock version {version!r} is not known to this etfetch, which reads version {VERSION}",
+            f"{file}: lock version {version!r} is not known to this etfetch, which reads versions "
+            f"{VERSION} and {VERSION_WITH_MODELS}",
             hint="upgrade etfetch to the version that wrote the lock",
         )
 
@@ -227,6 +238,7 @@ def _read(table: Table) -> Lock:
         release=table.string("release"),
         components=tuple(_read_component(entry) for entry in table.tables("components")),
         artifacts=tuple(_read_artifact(entry) for entry in table.tables("artifacts")),
+        models=tuple(_read_model(entry) for entry in table.tables("models")),
     )
     fingerprint = manifest.sha256(table, "fingerprint")
     if fingerprint != request.fingerprint:
@@ -251,9 +263,34 @@ def _read_request(table: Table) -> Request:
         libraries=table.strings("libraries"),
         extras=table.strings("extras"),
         features=table.strings("features"),
+        models=_read_patterns(table),
     )
     table.done()
     return request
+
+
+def _read_patterns(table: Table) -> tuple[str, ...]:
+    patterns = table.strings("models")
+    for pattern in patterns:
+        problem = modelpaths.pattern_problem(pattern)
+        if problem:
+            raise table.fail("models", f"`{pattern}`: {problem}")
+    return patterns
+
+
+def _read_model(table: Table) -> ModelNeeds:
+    path = table.string("path")
+    problem = modelpaths.problem(path)
+    if problem:
+        raise table.fail("path", f"`{path}`: {problem}")
+    model = ModelNeeds(
+        path=path,
+        sha256=manifest.sha256(table, "sha256"),
+        delegates=table.strings("delegates"),
+        operators=table.strings("operators"),
+    )
+    table.done()
+    return model
 
 
 def _read_component(table: Table) -> LockedComponent:
@@ -284,11 +321,16 @@ def _read_artifact(table: Table) -> LockedArtifact:
 
 def _lines(lock: Lock) -> Iterator[str]:
     yield _HEADER
-    yield _pair("version", VERSION)
+    yield _pair("version", lock.version)
     yield _pair("release", lock.release)
     yield _pair("fingerprint", lock.request.fingerprint)
     yield "\n[request]\n"
     yield from _request_lines(lock.request)
+    for model in lock.models:
+        yield "\n[[models]]\n"
+        yield from _pairs(
+            path=model.path, sha256=model.sha256, delegates=model.delegates, operators=model.operators
+        )
     for component in lock.components:
         yield "\n[[components]]\n"
         yield from _pairs(
@@ -323,6 +365,7 @@ def _request_lines(request: Request) -> Iterator[str]:
         libraries=request.libraries,
         extras=request.extras,
         features=request.features,
+        models=request.models,
     )
 
 

@@ -6,7 +6,7 @@ Rules:
 
 - `schema` is 1; a newer number is refused with a hint to upgrade.
 - Exactly one component is the runtime.
-- Every component a part, a feature, a `requires` or a `conflicts` names exists.
+- Every component a part, a feature, `prefer`, a `requires` or a `conflicts` names exists.
 - Paths are relative and safe on every platform (`paths`), digests are 64 hex digits.
 - An artifact has either a `sha256` or `checksum = "sidecar"`.
 - Artifacts with a `flavour` are alternatives: a platform gets exactly one of them.
@@ -155,7 +155,10 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One release. `file` is where it was read, and no part of what it says."""
+    """One release. `file` is where it was read, and no part of what it says.
+
+    `prefer` names the components that are taken first where several give what a model needs.
+    """
 
     package: str
     version: str
@@ -163,6 +166,7 @@ class Manifest:
     features: tuple[Feature, ...]
     artifacts: tuple[Artifact, ...]
     prerelease: bool = False
+    prefer: tuple[str, ...] = ()
     file: str = field(default="", compare=False)
 
     def component(self, name: str) -> Component:
@@ -207,6 +211,7 @@ def parse(text: str, file: str) -> Manifest:
         package=_name(table, "package"),
         version=_name(table, "version"),
         prerelease=table.boolean("prerelease"),
+        prefer=table.strings("prefer"),
         components=_components(table.table("components")),
         features=_features(table.table("features")),
         artifacts=tuple(_artifact(entry) for entry in table.tables("artifacts")),
@@ -427,6 +432,7 @@ def _check_references(manifest: Manifest) -> None:
                     f"{manifest.file}: {address}: no component `{name}`{did_you_mean(name, names)}"
                 )
 
+    check("prefer", manifest.prefer)
     for component in manifest.components:
         check(f"components.{component.name}.requires", component.requires)
         check(f"components.{component.name}.conflicts", component.conflicts)

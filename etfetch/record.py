@@ -72,12 +72,13 @@ class RecordedOutput:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What decides an install of a library beside its own files.
+    """What decides an install beside the project's own files: for a library, and where there are models.
 
     `lock` is where its lock stands, relative to the library's folder: package managers copy a library with
     all it holds to other apps, and there it is not this lock. `choices` are where the app's choices stand,
     if there are any. What was looked at for them is in `files` and `folders`, there or not, and in the
-    environment's `variables`. These paths are absolute.
+    environment's `variables`. `times` are the models and the folders they were searched in, known by size and
+    time. These paths are absolute.
     """
 
     lock: str
@@ -85,13 +86,14 @@ class Watch:
     files: tuple[str, ...]
     folders: tuple[str, ...]
     variables: tuple[str, ...]
+    times: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """What is installed. `lock`, `request` and `inputs` are digests (see `uptodate`).
 
-    `watch` is there for libraries, `outputs` are the generated files.
+    `watch` is there for libraries and models, `outputs` are the generated files.
     """
 
     lock: str = ""
@@ -184,6 +186,7 @@ def _watch(table: Table) -> Watch:
         files=table.strings("files"),
         folders=table.strings("folders"),
         variables=table.strings("variables"),
+        times=table.strings("times"),
     )
     table.done()
     return found

@@ -36,7 +36,8 @@ KIND_OF_KEY = {"backends": "backend", "kernels": "kernels", "libraries": "librar
 class Request:
     """What is asked for. `version` is a PEP 440 specifier ("": any).
 
-    All tuples are sorted and without duplicates, so that equal wishes are equal values.
+    `models` are patterns of files, relative to the lock's folder, whose needs are asked for as well. All
+    tuples are sorted and without duplicates, so that equal wishes are equal values.
     """
 
     package: str
@@ -48,6 +49,7 @@ class Request:
     libraries: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
@@ -70,6 +72,9 @@ class Request:
     def fingerprint(self) -> str:
         """The digest of the request in one canonical form: what a lock is compared by."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
+        if not self.models:
+            # Locks were written before a request could name models: theirs is the fingerprint without.
+            del values["models"]
         return digest.of_bytes(json.dumps(values, sort_keys=True).encode())
 
     def differences(self, older: Request) -> list[str]:

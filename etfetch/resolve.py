@@ -1,11 +1,13 @@
 """From a request and the catalogue to the components and artifacts that answer it.
 
-In: `Request`, `Catalogue`. Out: `Resolution`, or one `ResolutionError` that lists everything that is missing.
-Rules, in this order:
+In: `Request`, `Catalogue`, what models need. Out: `Resolution`, or one `ResolutionError` that lists all that
+is missing. Rules, in this order:
 
 1. The release is the highest the specifier admits (`catalogue.choose_release`).
-2. Wanted are the components asked for by name or feature (every release has `all`), what those require
-   on each platform where they have files of their own, and always the runtime.
+2. Wanted are the components asked for by name or feature (every release has `all`), then what gives the
+   delegates and operators of models (`offers`), what those require on each platform where they have
+   files of their own, and always the runtime. A model that cannot load on a platform brings nothing there:
+   a notice, and an error if it is so on all of them.
 3. A component asked for by name that no requested platform has is an error; one that some have, and
    one that only a feature asks for, is a notice.
    A component has a platform if it has a part there, is built into another's part, or comes from
@@ -24,9 +26,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from etfetch import offers
 from etfetch.catalogue import Catalogue, Rejection, choose_release
 from etfetch.errors import ResolutionError, did_you_mean
 from etfetch.manifest import Artifact, Component, Manifest, Part
+from etfetch.needs import ModelNeeds
+from etfetch.offers import Candidate, Offer, available, candidates, lists_operators
 from etfetch.platforms import ANY, PLATFORMS
 from etfetch.request import EVERYTHING, KIND_OF_KEY, NAMED, Origin, Request
 
@@ -40,6 +45,10 @@ _PLURALS = {
 
 
 _OPTIONAL = ("backend", "kernels", "library")
+_HINT_OWN = (
+    "what the app registers itself stands in `provided-operators` or `provided-delegates`; "
+    "else change platforms or version"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +72,18 @@ class ChosenArtifact:
 class Resolution:
     """The answer to a request; `rejected` keeps why higher releases and other flavours are not in it.
 
-    `absences` are the notices that a component has no effect on some of the platforms.
+    `models` are those it was made for, `absences` the notices that a component has no effect on some of the
+    platforms.
     """
 
     request: Request
     manifest: Manifest
     choices: tuple[Choice, ...]
     artifacts: tuple[ChosenArtifact, ...]
+    models: tuple[ModelNeeds, ...] = ()
     notices: tuple[str, ...] = ()
     absences: tuple[str, ...] = ()
     rejected: tuple[Rejection, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A part that could serve one platform, with the artifact it would come from."""
-
-    artifact: Artifact
-    part: Part
 
 
 class _Asked:
@@ -99,12 +102,17 @@ class _Asked:
 
 
 class _Selection:
-    """What one platform gets: its wanted components with reasons, and the parts that give them."""
+    """What one platform gets of its offer: wanted components with reasons, and the parts that give them.
 
-    def __init__(self, platform: str) -> None:
+    `unmet` is what models need that cannot be had there, by their paths.
+    """
+
+    def __init__(self, platform: str, offer: Offer) -> None:
         self.platform = platform
+        self.offer = offer
         self.reasons: dict[str, list[str]] = {}
-        self.parts: list[_Candidate] = []
+        self.parts: list[Candidate] = []
+        self.unmet: dict[str, tuple[str, ...]] = {}
 
     def want(self, name: str, reason: str) -> bool:
         """Note a reason for a component; True when it was not wanted before."""
@@ -127,13 +135,19 @@ class _Problems:
         self.hint = self.hint or hint
 
 
-def resolve(request: Request, catalogue: Catalogue, origin: Origin | None = None) -> Resolution:
+def resolve(
+    request: Request,
+    catalogue: Catalogue,
+    origin: Origin | None = None,
+    models: Sequence[ModelNeeds] = (),
+) -> Resolution:
     """Answer a request, or raise `ResolutionError`; `origin` lets its lines name file and line."""
     manifest, rejected = choose_release(catalogue, request.package, request.version)
     problems = _Problems()
     asked = _identify(request, manifest, catalogue, origin or Origin(), problems)
-    selections = _select(request, manifest, catalogue, asked, problems)
+    selections = _select(request, manifest, catalogue, asked, models, problems)
     _check_available(request, manifest, asked, selections, problems)
+    _check_models(request, manifest, catalogue, models, selections, problems)
     if problems.lines:
         raise ResolutionError(
             f"{manifest.package} {manifest.version} does not give what is asked for",
@@ -145,7 +159,8 @@ def resolve(request: Request, catalogue: Catalogue, origin: Origin | None = None
         manifest=manifest,
         choices=_choices(manifest, selections),
         artifacts=_chosen_artifacts(manifest, selections),
-        notices=tuple(_notices(request, manifest, selections)),
+        models=tuple(models),
+        notices=(*_notices(request, manifest, selections), *_idle_models(manifest, models, selections)),
         absences=tuple(_absences(manifest, asked, selections)),
         rejected=(*rejected, *_other_flavours(manifest, selections)),
     )
@@ -157,13 +172,6 @@ def find(manifest: Manifest, name: str, kind: str | None = None) -> list[Compone
     of_kind = [c for c in manifest.components if kind in (None, c.kind)]
     exact = [c for c in of_kind if _spelling(c.name) == wanted]
     return exact or [c for c in of_kind if wanted in {_spelling(n) for n in c.names}]
-
-
-def available(manifest: Manifest, component: str, platform: str, variant: str) -> bool:
-    """Rule 3: whether a release has a component on a platform in a variant."""
-    return any(
-        component in (c.part.component, *c.part.provides) for c in _candidates(manifest, platform, variant)
-    ) or any(notice.concerns(platform) for notice in manifest.component(component).elsewhere)
 
 
 def _spelling(name: str) -> str:
@@ -252,19 +260,12 @@ def _unknown(manifest: Manifest, catalogue: Catalogue, key: str, name: str, wher
     ]
 
 
-def _candidates(manifest: Manifest, platform: str, variant: str) -> Iterator[_Candidate]:
-    for artifact in manifest.artifacts:
-        if artifact.variant in (None, variant):
-            for part in artifact.parts:
-                if platform in part.platforms or ANY in part.platforms:
-                    yield _Candidate(artifact, part)
-
-
 def _select(
     request: Request,
     manifest: Manifest,
     catalogue: Catalogue,
     asked: _Asked,
+    models: Sequence[ModelNeeds],
     problems: _Problems,
 ) -> list[_Selection]:
     selections = []
@@ -275,30 +276,102 @@ def _select(
                 *_releases_for(catalogue, manifest, platform),
             )
             continue
-        selection = _Selection(platform)
-        _want_all(selection, manifest, request.variant, asked, problems)
+        selection = _Selection(platform, offers.offer(catalogue, manifest, platform, request.variant))
+        _want_asked(selection, manifest, request.variant, asked, problems)
+        _want_for_models(selection, manifest, request.variant, models, problems)
         _choose_parts(selection, manifest, catalogue, request.variant, problems)
-        _check_conflicts(selection, manifest, catalogue, problems)
+        _check_conflicts(selection, problems)
         selections.append(selection)
     return selections
 
 
-def _want_all(
+def _want_asked(
     selection: _Selection,
     manifest: Manifest,
     variant: str,
     asked: _Asked,
     problems: _Problems,
 ) -> None:
-    """Rule 2 on one platform: the closure of what is asked for over `requires` and built-in providers."""
-    platform = selection.platform
-    queue = [(manifest.runtime.name, "the runtime, which is always in")]
-    queue += [
+    """The runtime, and what is asked for by name or feature as far as the platform has it."""
+    wanted = [(manifest.runtime.name, "the runtime, which is always in")]
+    wanted += [
         (name, reason)
         for name, reasons in asked.reasons.items()
         for reason in reasons
-        if available(manifest, name, platform, variant)
+        if available(manifest, name, selection.platform, variant)
     ]
+    _want(selection, manifest, variant, wanted, problems)
+
+
+def _want_for_models(
+    selection: _Selection,
+    manifest: Manifest,
+    variant: str,
+    models: Sequence[ModelNeeds],
+    problems: _Problems,
+) -> None:
+    """What gives the delegates and operators of the models that can load on one platform."""
+    offer, judged = selection.offer, lists_operators(manifest)
+    loading = []
+    for model in models:
+        unmet = offer.unmet(selection.reasons, model.delegates, model.operators if judged else ())
+        if unmet:
+            selection.unmet[model.path] = unmet
+        else:
+            loading.append(model)
+    backends = offer.backends(selection.reasons, [name for model in loading for name in model.delegates])
+    _want(selection, manifest, variant, _reasons(offer, backends, loading), problems)
+    operators = {name for model in loading for name in model.operators} if judged else ()
+    kernels = offer.kernels(selection.reasons, operators)
+    if kernels is None:
+        _clashing_kernels(selection, loading, problems)
+        return
+    present = [c for c in offer.named(selection.reasons) if c.kind != "runtime"]
+    _want(selection, manifest, variant, _reasons(offer, (*kernels, *present), loading), problems)
+
+
+def _reasons(
+    offer: Offer, components: Iterable[Component], models: Sequence[ModelNeeds]
+) -> list[tuple[str, str]]:
+    """The components' names, each with every model that needs it."""
+    return [
+        (component.name, f"needed by `{model.path}`")
+        for component in components
+        for model in models
+        if component.delegate in model.delegates
+        or not offer.operators[component.name].isdisjoint(model.operators)
+    ]
+
+
+def _clashing_kernels(selection: _Selection, models: Sequence[ModelNeeds], problems: _Problems) -> None:
+    """The problem of operators that each have a provider, but none that can be together in one app."""
+    offer = selection.offer
+    operators = {name for model in models for name in model.operators}
+    kernels = [c for c in offer.addable(selection.reasons) if offer.operators[c.name] & operators]
+    lines = []
+    for component in kernels:
+        others = frozenset().union(*(offer.operators[c.name] for c in kernels if c is not component))
+        only = sorted(offer.operators[component.name] & operators - others)
+        if only:
+            whose = [f"`{m.path}`" for m in models if set(only) & set(m.operators)]
+            lines.append(f"  only `{component.short}` has {', '.join(only)}, for {', '.join(whose)}")
+    problems.add(
+        f"{selection.platform}: the models' operators come from kernels that cannot be in one app: it would "
+        "abort at start with RegistrationAlreadyRegistered (0x16)",
+        *lines,
+        hint="name the models of one app in `models`, or export them again for the same kernels",
+    )
+
+
+def _want(
+    selection: _Selection,
+    manifest: Manifest,
+    variant: str,
+    wanted: Sequence[tuple[str, str]],
+    problems: _Problems,
+) -> None:
+    """Rule 2 on one platform: the closure of names with reasons over `requires` and built-in providers."""
+    platform, queue = selection.platform, list(wanted)
     while queue:
         name, reason = queue.pop(0)
         if not available(manifest, name, platform, variant):
@@ -306,13 +379,13 @@ def _want_all(
             continue
         if not selection.want(name, reason):
             continue
-        candidates = list(_candidates(manifest, platform, variant))
-        if any(c.part.component == name for c in candidates):
+        parts = list(candidates(manifest, platform, variant))
+        if any(c.part.component == name for c in parts):
             requires = manifest.component(name).requires
             queue += [(required, f"required by `{name}`") for required in requires]
         else:
             # Built into another component, which then brings along what it needs; or from elsewhere.
-            holders = [c.part.component for c in candidates if name in c.part.provides]
+            holders = [c.part.component for c in parts if name in c.part.provides]
             queue += [(holder, f"holds `{name}`") for holder in holders[:1]]
 
 
@@ -325,10 +398,10 @@ def _choose_parts(
 ) -> None:
     """Rule 4 on one platform."""
     wanted = set(selection.reasons)
-    candidates = [c for c in _candidates(manifest, selection.platform, variant) if c.part.component in wanted]
-    plain = [c for c in candidates if c.artifact.flavour is None]
-    flavours: dict[str, list[_Candidate]] = {}
-    for candidate in candidates:
+    parts = [c for c in candidates(manifest, selection.platform, variant) if c.part.component in wanted]
+    plain = [c for c in parts if c.artifact.flavour is None]
+    flavours: dict[str, list[Candidate]] = {}
+    for candidate in parts:
         if candidate.artifact.flavour is not None:
             flavours.setdefault(candidate.artifact.flavour, []).append(candidate)
     needed = {n for group in flavours.values() for n in _given(group)} & wanted - _given(plain)
@@ -341,15 +414,15 @@ def _choose_parts(
     selection.parts = plain + chosen
 
 
-def _given(candidates: Iterable[_Candidate]) -> set[str]:
-    return {n for c in candidates for n in (c.part.component, *c.part.provides)}
+def _given(parts: Iterable[Candidate]) -> set[str]:
+    return {n for c in parts for n in (c.part.component, *c.part.provides)}
 
 
 def _flavour_problem(
     selection: _Selection,
     manifest: Manifest,
     catalogue: Catalogue,
-    flavours: dict[str, list[_Candidate]],
+    flavours: dict[str, list[Candidate]],
     needed: set[str],
 ) -> list[str]:
     common = set.intersection(*(_given(group) for group in flavours.values()))
@@ -374,28 +447,23 @@ def _shorts(manifest: Manifest, names: Iterable[str]) -> str:
     return ", ".join(sorted(f"`{manifest.component(name).short}`" for name in names))
 
 
-def _check_conflicts(
-    selection: _Selection, manifest: Manifest, catalogue: Catalogue, problems: _Problems
-) -> None:
-    """Rule 5 on one platform. What is built into one library registers once, whatever it holds."""
-    components = [c for c in manifest.components if c.name in selection.reasons]
-    separate = {candidate.part.component for candidate in selection.parts}
-    for one, other in combinations(components, 2):
-        if not separate & {one.name, other.name}:
+def _check_conflicts(selection: _Selection, problems: _Problems) -> None:
+    """Rule 5 on one platform."""
+    offer = selection.offer
+    for one, other in combinations(sorted(offer.named(selection.reasons), key=lambda c: c.name), 2):
+        if not offer.conflict(one, other):
             continue
-        shared = sorted(catalogue.operators(manifest, one) & catalogue.operators(manifest, other))
-        if shared:
-            problems.add(
-                f"{selection.platform}: `{one.short}` and `{other.short}` both register "
-                f"{len(shared)} operators, such as {shared[0]}: the app would abort at start with "
-                "RegistrationAlreadyRegistered (0x16)",
-                hint=f"ask for `{one.short}` or `{other.short}`, not both",
-            )
-        elif other.name in one.conflicts or one.name in other.conflicts:
-            problems.add(
-                f"{selection.platform}: `{one.short}` and `{other.short}` conflict",
-                hint=f"ask for `{one.short}` or `{other.short}`, not both",
-            )
+        shared = sorted(offer.operators[one.name] & offer.operators[other.name])
+        what = (
+            f"both register {len(shared)} operators, such as {shared[0]}: the app would abort at start with "
+            "RegistrationAlreadyRegistered (0x16)"
+            if shared
+            else "conflict"
+        )
+        problems.add(
+            f"{selection.platform}: `{one.short}` and `{other.short}` {what}",
+            hint=f"ask for `{one.short}` or `{other.short}`, not both",
+        )
 
 
 def _check_available(
@@ -419,6 +487,67 @@ def _check_available(
                 f"{', '.join(request.platforms)}: no `{component.short}`; "
                 f"it exists on {', '.join(has) or 'no platform'}"
             )
+
+
+def _check_models(
+    request: Request,
+    manifest: Manifest,
+    catalogue: Catalogue,
+    models: Sequence[ModelNeeds],
+    selections: Sequence[_Selection],
+    problems: _Problems,
+) -> None:
+    """A model has to load on at least one requested platform."""
+    for model in models:
+        if not selections or not all(model.path in selection.unmet for selection in selections):
+            continue
+        on = ", ".join(selection.platform for selection in selections)
+        known: dict[str, list[str]] = {}
+        for name in dict.fromkeys(name for selection in selections for name in selection.unmet[model.path]):
+            where = _whereabouts(request, manifest, catalogue, selections, name)
+            known.setdefault(where, []).append(name)
+        for where, names in known.items():
+            listed = ", ".join(f"`{name}`" for name in names)
+            problems.add(f"`{model.path}` needs {listed}, not to be had on {on}; {where}", hint=_HINT_OWN)
+
+
+def _whereabouts(
+    request: Request,
+    manifest: Manifest,
+    catalogue: Catalogue,
+    selections: Sequence[_Selection],
+    name: str,
+) -> str:
+    """What is known of a delegate or an operator that cannot be had."""
+    for component in manifest.components:
+        if component.delegate == name and component.unavailable:
+            return component.unavailable
+    for selection in selections:
+        offer, asked = selection.offer, selection.offer.named(selection.reasons)
+        for component in offer.components:
+            rivals = [one for one in asked if offer.conflict(component, one)]
+            if rivals and name in (component.delegate, *offer.operators[component.name]):
+                return (
+                    f"`{component.short}` gives it and conflicts with `{rivals[0].short}`, which is asked for"
+                )
+    return offers.elsewhere(catalogue, manifest, request.variant, name) or "no known release has it"
+
+
+def _idle_models(
+    manifest: Manifest, models: Sequence[ModelNeeds], selections: Sequence[_Selection]
+) -> Iterator[str]:
+    """The notices of models that do not load on some platforms, and of needs that nobody can judge."""
+    for model in models:
+        idle: dict[tuple[str, ...], list[str]] = {}
+        for selection in selections:
+            if model.path in selection.unmet:
+                idle.setdefault(selection.unmet[model.path], []).append(selection.platform)
+        for names, platforms in idle.items():
+            missing = ", ".join(f"`{name}`" for name in names)
+            yield f"{', '.join(platforms)}: `{model.path}` cannot load there: nothing gives {missing}"
+    if any(model.operators for model in models) and not lists_operators(manifest):
+        release = f"{manifest.package} {manifest.version}"
+        yield f"nobody has listed the operators of {release}: only backends were chosen for the models"
 
 
 def _choices(manifest: Manifest, selections: list[_Selection]) -> tuple[Choice, ...]:
@@ -549,6 +678,6 @@ def _has(manifest: Manifest, kind: str | None, name: str, platform: str, *, apar
     if apart:
         return any(
             c.part.component == found[0].name and c.artifact.flavour is None
-            for c in _candidates(manifest, platform, "release")
+            for c in candidates(manifest, platform, "release")
         )
     return available(manifest, found[0].name, platform, "release")

@@ -42,9 +42,9 @@ def inputs_digest(
 ) -> str:
     """The digest of all that decides an install begun in the folder `start`.
 
-    `watch` is what a library's install depends on elsewhere, as its record says it.
+    `watch` is what an install depends on beside the project's own files, as its record says it.
     """
-    watch = watch or {"files": (), "folders": (), "variables": ()}
+    watch = watch or {"files": (), "folders": (), "variables": (), "times": ()}
     variables = [environment.get(name, "") for name in (*_DECISIVE_VARIABLES, *watch["variables"])]
     head = json.dumps([version, sys.platform, _machine(environment), variables])
     hasher = hashlib.sha256(head.encode("utf-8", "surrogateescape"))
@@ -56,6 +56,8 @@ def inputs_digest(
         pieces += [os.fsencode(path), b"absent" if seen is None else b"there:" + seen]
     for folder in watch["folders"]:
         pieces += [os.fsencode(folder), os.fsencode("/".join(_names_in(folder)))]
+    for path in watch["times"]:
+        pieces += [os.fsencode(path), _size_and_time(path)]
     for piece in pieces:
         hasher.update(b"%d:" % len(piece))
         hasher.update(piece)
@@ -178,6 +180,15 @@ def _names_in(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
+
+
+def _size_and_time(path: str) -> bytes:
+    """By what a model, or a folder of models, is known: a gigabyte is not read to see that it stayed."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return b"absent"
+    return b"%d:%d" % (found.st_size, found.st_mtime_ns)
 
 
 def _destination(project: str) -> str:

@@ -16,16 +16,16 @@ Not here: opening files (`modelfile`), choosing what to install.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from etfetch import offers
 from etfetch.catalogue import Catalogue
 from etfetch.lockfile import Lock
-from etfetch.manifest import Component, Manifest
-from etfetch.platforms import PLATFORMS
+from etfetch.manifest import Manifest
+from etfetch.needs import Provided
+from etfetch.offers import Offer
 from etfetch.program import Method, Model
-from etfetch.resolve import available
 
 NOT_FOUND, OPERATOR_MISSING = "0x20", "0x14"
 ALREADY_REGISTERED, INVALID_PROGRAM = "0x16", "0x23"
@@ -38,21 +38,23 @@ class Registered:
     """What a program that links everything locked has registered on one platform.
 
     `operators` is None for a release of which nobody has listed the operators: then they are not judged.
+    `provided` is what the app registers itself.
     """
 
     delegates: frozenset[str]
     operators: frozenset[str] | None
-    declared: tuple[str, ...] = ()
+    provided: Provided
+
+    def has_delegate(self, name: str) -> bool:
+        return name in self.delegates or name in self.provided.delegates
 
     def has_operator(self, name: str) -> bool:
-        if self.operators is None or name in self.operators:
-            return True
-        return any(fnmatchcase(name, pattern) for pattern in self.declared)
+        return self.operators is None or name in self.operators or self.provided.has_operator(name)
 
     @property
     def twice(self) -> tuple[str, ...]:
         """The app's own operators that a locked library registers, too."""
-        return tuple(name for name in self.declared if name in (self.operators or ()))
+        return tuple(name for name in self.provided.operators if name in (self.operators or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,6 @@ class Verdict:
         return f"etfetch add {' '.join(self.add)}" if self.add and not self.hopeless else None
 
 
-def _newest(catalogue: Catalogue) -> list[Manifest]:
-    """Each package's releases, newest first; no pre-releases."""
-    found = [catalogue.manifest(p, version) for p in catalogue.packages for version in catalogue.versions(p)]
-    return [manifest for manifest in found if not manifest.prerelease]
-
-
 def judge(name: str, model: Model, platform: str, there: Registered, release: Release) -> list[Verdict]:
     """The verdicts on a model's methods."""
     return [_judge(name, model, method, platform, there, release) for method in model.methods]
@@ -97,7 +93,7 @@ def judge(name: str, model: Model, platform: str, there: Registered, release: Re
 def _judge(
     name: str, model: Model, method: Method, platform: str, there: Registered, release: Release
 ) -> Verdict:
-    delegates = sorted({d.id for d in method.delegates if d.id not in there.delegates})
+    delegates = sorted({d.id for d in method.delegates if not there.has_delegate(d.id)})
     operators = [operator for operator, _ in method.operators if not there.has_operator(operator)]
     error = None
     if there.twice:
@@ -129,71 +125,49 @@ class Release:
     catalogue: Catalogue
     manifest: Manifest
     lock: Lock
+    _offers: dict[str, Offer] = field(default_factory=dict, compare=False)
 
-    def registered(self, platform: str, declared: Sequence[str] = ()) -> Registered:
+    def registered(self, platform: str, provided: Provided) -> Registered:
         """What is registered on a platform when everything locked is linked, built-in components included."""
-        names = {c.name for c in self.lock.components if platform in c.platforms}
+        names = self._locked(platform)
+        here = [component for component in self.manifest.components if component.name in names]
+        delegates = frozenset(c.delegate for c in here if c.delegate is not None)
+        operators = frozenset(name for c in here for name in self.catalogue.operators(self.manifest, c))
+        listed = offers.lists_operators(self.manifest)
+        return Registered(delegates, operators if listed else None, provided)
+
+    def repair(
+        self, platform: str, delegates: Sequence[str], operators: Sequence[str]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The components that give what is missing, by their short names, and what none gives there."""
+        if not (delegates or operators):
+            return (), ()
+        present = self._locked(platform)
+        offer = self._offer(platform)
+        hopeless = offer.unmet(present, delegates, operators)
+        backends = offer.backends(present, delegates)
+        present |= {component.name for component in backends}
+        kernels = offer.kernels(present, set(operators) - set(hopeless))
+        if kernels is None:
+            # Each operator has a provider, and no two of them may be in one app.
+            return tuple(c.short for c in backends), (*hopeless, *operators)
+        return tuple(c.short for c in (*backends, *kernels)), hopeless
+
+    def _offer(self, platform: str) -> Offer:
+        if platform not in self._offers:
+            variant = self.lock.request.variant
+            self._offers[platform] = offers.offer(self.catalogue, self.manifest, platform, variant)
+        return self._offers[platform]
+
+    def _locked(self, platform: str) -> set[str]:
+        """The names of what is locked on a platform, built-in components included."""
+        names = {component.name for component in self.lock.components if platform in component.platforms}
         for artifact in self.lock.artifacts:
             for part in artifact.parts:
                 if platform in part.platforms:
                     names.update(part.provides)
-        here = [component for component in self.manifest.components if component.name in names]
-        delegates = frozenset(c.delegate for c in here if c.delegate is not None)
-        operators = frozenset(name for c in here for name in self._operators(c))
-        listed = any(component.operators for component in self.manifest.components)
-        return Registered(delegates, operators if listed else None, tuple(declared))
-
-    def repair(
-        self, platform: str, delegates: Iterable[str], operators: Iterable[str]
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The components that give what is missing, by their short names, and what none gives there."""
-        candidates = self._candidates(platform)
-        wanted: list[Component] = []
-        hopeless: list[str] = []
-        for delegate in delegates:
-            found = next((c for c in candidates if c.delegate == delegate), None)
-            if found is None:
-                hopeless.append(delegate)
-            else:
-                wanted.append(found)
-        missing = set(operators)
-        while missing:
-            # The one that gives most; of equals the manifest's first.
-            best = max(candidates, key=lambda c: len(missing & self._operators(c)), default=None)
-            given = missing & self._operators(best) if best else set()
-            if best is None or not given:
-                hopeless += sorted(missing)
-                break
-            wanted.append(best)
-            missing -= given
-        return tuple(dict.fromkeys(c.short for c in wanted)), tuple(hopeless)
+        return names
 
     def elsewhere(self, name: str) -> str | None:
         """Which component gives a delegate or an operator, and where: of this release, else of another."""
-        releases = [self.manifest, *_newest(self.catalogue)]
-        for manifest in releases:
-            for component in manifest.components:
-                operators = self.catalogue.operators(manifest, component)
-                if component.unavailable is None and (name == component.delegate or name in operators):
-                    variant = self.lock.request.variant
-                    on = [p for p in PLATFORMS if available(manifest, component.name, p, variant)]
-                    where = f"`{component.name}` of {manifest.package} {manifest.version}"
-                    return f"{where} gives it on {', '.join(on)}"
-        return None
-
-    def _candidates(self, platform: str) -> list[Component]:
-        """What could be added: what is there for the platform, and registers nothing that is registered."""
-        locked = {c.name for c in self.lock.components if platform in c.platforms}
-        variant = self.lock.request.variant
-        taken = {name for c in self.manifest.components if c.name in locked for name in self._operators(c)}
-        return [
-            component
-            for component in self.manifest.components
-            if component.name not in locked
-            and component.unavailable is None
-            and available(self.manifest, component.name, platform, variant)
-            and taken.isdisjoint(self._operators(component))
-        ]
-
-    def _operators(self, component: Component) -> frozenset[str]:
-        return self.catalogue.operators(self.manifest, component)
+        return offers.elsewhere(self.catalogue, self.manifest, self.lock.request.variant, name)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from etfetch.lockfile import Lock, LockedArtifact, LockedComponent
 from etfetch.manifest import FORMATS, KINDS, LINK_KINDS, Link, Part
+from etfetch.needs import ModelNeeds
 from etfetch.platforms import ANY, PLATFORMS, VARIANTS
 from etfetch.request import Request
 
@@ -35,6 +36,7 @@ REQUESTS = st.builds(
     libraries=unique(NAMES),
     extras=unique(NAMES),
     features=unique(NAMES),
+    models=unique(PATHS),
 )
 
 LINKS = st.builds(
@@ -83,10 +85,19 @@ COMPONENTS = st.builds(
     operators=unique(NAMES),
 )
 
+MODELS = st.builds(
+    ModelNeeds,
+    path=st.builds(str.__add__, st.sampled_from(["", "../", "../../"]), PATHS),
+    sha256=DIGESTS,
+    delegates=unique(NAMES),
+    operators=unique(TEXTS),
+)
+
 LOCKS = st.builds(
     Lock,
     request=REQUESTS,
     release=NAMES,
     components=st.lists(COMPONENTS, max_size=3).map(tuple),
     artifacts=st.lists(ARTIFACTS, max_size=3, unique_by=lambda a: a.sha256).map(tuple),
+    models=st.lists(MODELS, max_size=2).map(tuple),
 )

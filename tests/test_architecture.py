@@ -39,6 +39,9 @@ RULES = {
     "generate",
     "program",
     "metal",
+    "needs",
+    "offers",
+    "modelpaths",
     "verdicts",
     "runtime_errors",
 }

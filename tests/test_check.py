@@ -8,6 +8,7 @@ import pytest
 
 from etfetch import runtime_errors, shelf, verdicts
 from etfetch.cache import Cache
+from etfetch.needs import Provided
 from etfetch.program import Delegate, Method, Model
 from etfetch.verdicts import Registered
 from tests.test_program import MODELS
@@ -165,7 +166,7 @@ def test_without_a_lock(locked: World) -> None:
 
 def test_another_schema() -> None:
     model = Model("pte", "ET12", 1, (Method("forward", (("aten::add.out", 1),)),))
-    there = Registered(frozenset(), frozenset({"aten::add.out"}))
+    there = Registered(frozenset(), frozenset({"aten::add.out"}), Provided())
 
     class Nothing:
         def repair(self, *_: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -190,7 +191,7 @@ def test_backends_are_asked_for_first() -> None:
         (nothing, operator, "0x20"),
         (backend, operator, None),
     ]:
-        there = Registered(frozenset(delegates), frozenset(operators))
+        there = Registered(frozenset(delegates), frozenset(operators), Provided())
         [verdict] = verdicts.judge("m", model, "ios", there, Nothing())  # type: ignore[arg-type]
         assert verdict.error == error
 

@@ -97,7 +97,10 @@ def test_two_files_at_once(world: World) -> None:
         ("backends = [", "etfetch.toml: not valid TOML: "),
         ('destination = "../x"', "etfetch.toml:1: destination: `../x`: `..` is not allowed in a path"),
         ('destination = "/etc"', "etfetch.toml:1: destination: `/etc`: the path is absolute"),
-        ('models = ["*.pte"]', "etfetch.toml:1: models: reading what models need is not part"),
+        ('models = ["/m.pte"]', "etfetch.toml:1: models: `/m.pte`: expected a path relative to the project"),
+        ('models = ["C:/m.pte"]', "etfetch.toml:1: models: `C:/m.pte`: expected a path relative to the"),
+        ('models = ["a\\\\m.pte"]', "etfetch.toml:1: models: `a\\m.pte`: a backslash separates folders on"),
+        ('models = ["a\\u0000"]', "etfetch.toml:1: models: `a\x00`: it holds a control character"),
         (
             'generate = ["gradle-gard"]',
             "etfetch.toml:1: generate[0]: `gradle-gard` is not one of `build-config`",

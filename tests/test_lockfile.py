@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from etfetch import lockfile, shelf
 from etfetch.errors import LockfileError
 from etfetch.lockfile import Lock, build, parse, render
+from etfetch.needs import ModelNeeds
 from etfetch.request import Request
 from etfetch.resolve import resolve
 from etfetch.toml import loads
@@ -29,6 +30,10 @@ MOBILE = _lock(
     Request("react-native-executorch", "==0.9.2", ("android-arm64-v8a", "ios"), libraries=("opencv",))
 )
 
+NEEDS = ModelNeeds("assets/a.pte", "12" * 32, ("XnnpackBackend",), ("aten::addmm.out", "aten::cumsum.out"))
+WITH_MODELS = Request("executorch", "==1.5.1", ("linux-x86_64",), models=("assets/**/*.pte",))
+MODELS = build(resolve(WITH_MODELS, CARRIED, models=[NEEDS]), {})
+
 
 @settings(max_examples=200, deadline=None)
 @given(LOCKS)
@@ -40,12 +45,12 @@ def test_round_trip(lock: Lock) -> None:
 @given(LOCKS)
 def test_it_is_toml_with_lf(lock: Lock) -> None:
     text = render(lock)
-    assert loads(text)["version"] == lockfile.VERSION
+    assert loads(text)["version"] == (2 if lock.request.models or lock.models else 1)
     assert "\r" not in text
     assert text.endswith("\n")
 
 
-@pytest.mark.parametrize(("name", "lock"), [("linux", LINUX), ("mobile", MOBILE)])
+@pytest.mark.parametrize(("name", "lock"), [("linux", LINUX), ("mobile", MOBILE), ("models", MODELS)])
 def test_the_bytes_never_change(name: str, lock: Lock) -> None:
     # A change here breaks the locks of everybody: it needs a new lock version.
     assert render(lock).encode() == (GOLDEN / f"{name}.lock").read_bytes()
@@ -104,11 +109,37 @@ def test_what_is_refused(old: str, new: str, message: str) -> None:
     assert caught.value.code == 2
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("assets/a.pte", "/etc/passwd", "models[0].path: `/etc/passwd`: the path is absolute"),
+        ("assets/a.pte", "assets/../../a", "models[0].path: `assets/../../a`: `..` is not allowed in a path"),
+        ('"assets/**', '"/assets/**', "request.models: `/assets/**/*.pte`: expected a path relative to"),
+        ('sha256 = "12', 'sha256 = "', "models[0].sha256: expected 64 hex digits"),
+        ("version = 2", "version = 1", "etfetch.lock:3: not what etfetch wrote"),
+        ("aten::cumsum", "aten::addmm\ncumsum", "etfetch.lock: damaged: "),
+    ],
+)
+def test_what_is_refused_of_models(old: str, new: str, message: str) -> None:
+    text = render(MODELS)
+    assert old in text
+    with pytest.raises(LockfileError) as caught:
+        parse(text.replace(old, new, 1))
+    assert message in caught.value.message
+
+
+def test_without_models_nothing_changes() -> None:
+    # Their fingerprints were computed before a request could name models.
+    assert LINUX.request.fingerprint == "ab1a11fad6296ba8082f66f4189edf6f2d7c3dca7c05a4f1434cd1515cc67288"
+    assert LINUX.version == 1
+    assert MODELS.version == 2
+
+
 def test_a_newer_lock_is_refused_with_a_hint() -> None:
     with pytest.raises(LockfileError) as caught:
-        parse(render(LINUX).replace("version = 1\n", "version = 2\n", 1))
+        parse(render(LINUX).replace("version = 1\n", "version = 3\n", 1))
     assert caught.value.message == (
-        "etfetch.lock: lock version 2 is not known to this etfetch, which reads version 1"
+        "etfetch.lock: lock version 3 is not known to this etfetch, which reads versions 1 and 2"
     )
     assert caught.value.hint == "upgrade etfetch to the version that wrote the lock"
 

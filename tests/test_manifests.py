@@ -12,9 +12,10 @@ from etfetch import shelf
 from etfetch.catalogue import Catalogue
 from etfetch.errors import ManifestError
 from etfetch.manifest import Artifact, Manifest
+from etfetch.offers import available
 from etfetch.platforms import PLATFORMS
 from etfetch.request import Request
-from etfetch.resolve import available, resolve
+from etfetch.resolve import resolve
 
 FACTS = Path(__file__).parent / "facts"
 CATALOGUE = shelf.read_folder(shelf.carried_folder(), "manifests")

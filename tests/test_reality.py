@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from etfetch import lockfile
 from tests import native
 from tests.programs import need
 from tests.test_program import MODELS, TRUTH
@@ -92,3 +93,23 @@ def test_check_agrees_with_the_runtime(real: World, loaders: dict[tuple[str, ...
             compared += len(said)
     assert compared > len(SUBSETS) * len(RUNNABLE)
     shutil.rmtree(real.project / "build")
+
+
+def test_a_model_gets_what_it_needs_and_nothing_else(
+    real: World, loaders: dict[tuple[str, ...], Path]
+) -> None:
+    (real.project / "etfetch.toml").unlink()
+    judged = 0
+    for name in RUNNABLE:
+        real.lock.unlink(missing_ok=True)
+        ran = real.run("lock", "--model", str(MODELS / name), "--platform", "linux-x86_64")
+        loads = {chosen for chosen in SUBSETS if not any(_runtime(loaders[chosen], name).values())}
+        if ran.code:
+            assert (ran.code, loads) == (7, set()), name
+            continue
+        names = {component.name for component in lockfile.parse(real.lock.read_text()).components}
+        taken = tuple(one for one in LIBRARIES if names & {f"backend_{one}", f"kernels_{one}"})
+        assert taken in loads, name
+        assert all(set(taken) <= set(other) for other in loads), name
+        judged += 1
+    assert judged > len(RUNNABLE) // 2

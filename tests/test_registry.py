@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_program import MODELS
 from tests.world import World, snapshot
 
 pytestmark = pytest.mark.registry
@@ -41,6 +42,20 @@ def test_the_issue_of_every_newcomer(real: World) -> None:
     ran = real.run("verify")
     assert ran.code == 10
     assert "changed: executorch/linux-x86_64/lib/libexecutorch.so" in ran.err
+
+
+def test_a_model_in_an_empty_folder(real: World) -> None:
+    shutil.copyfile(MODELS / "b_mixed_xnnpack_plus_cumsum.pte", real.project / "a.pte")
+    real.ok("install", "--model", "a.pte", *LINUX)
+    libraries = {path.name for path in real.destination.rglob("*.so")}
+    assert libraries == {
+        "libexecutorch.so",
+        "libexecutorch_backend_xnnpack.so",
+        "libexecutorch_kernels_optimized.so",
+        "libexecutorch_threadpool.so",
+    }
+    assert {path.name for path in real.project.iterdir()} == {"a.pte", "etfetch.lock", "third-party"}
+    real.ok("check", "a.pte")
 
 
 def test_from_1_5_0_to_1_5_1_changes_exactly_what_changed(real: World) -> None:

@@ -9,6 +9,7 @@ import pytest
 from etfetch import shelf
 from etfetch.catalogue import Catalogue, ManifestText, choose_release
 from etfetch.errors import ConfigError, ManifestError, ResolutionError
+from etfetch.needs import ModelNeeds
 from etfetch.request import Origin, Request
 from etfetch.resolve import Resolution, resolve
 
@@ -305,3 +306,122 @@ def test_two_catalogues_that_disagree() -> None:
 
 def test_two_catalogues_that_agree() -> None:
     assert CARRIED.merged(CARRIED).texts == CARRIED.texts
+
+
+# What models need
+
+
+def _needs(
+    path: str = "a.pte", delegates: tuple[str, ...] = (), operators: tuple[str, ...] = ()
+) -> ModelNeeds:
+    return ModelNeeds(path, "0" * 64, delegates, operators)
+
+
+def _unmet(request: Request, *models: ModelNeeds) -> ResolutionError:
+    with pytest.raises(ResolutionError) as caught:
+        resolve(request, CARRIED, models=models)
+    assert caught.value.code == 7
+    return caught.value
+
+
+def test_models_bring_backends_and_kernels() -> None:
+    model = _needs(delegates=("XnnpackBackend",), operators=("aten::add.out",))
+    resolution = resolve(LINUX, CARRIED, models=[model])
+    assert _names(resolution) == ["backend_xnnpack", "executorch", "kernels_optimized", "threadpool"]
+    reasons = {choice.component.name: choice.reasons for choice in resolution.choices}
+    assert reasons["kernels_optimized"] == ("needed by `a.pte`",)
+    assert resolution.models == (model,)
+
+
+def test_operators_of_the_runtime_bring_nothing() -> None:
+    [prim] = [c for c in CARRIED.manifest("executorch", "1.5.1").components if c.kind == "runtime"]
+    operators = tuple(CARRIED.operators(CARRIED.manifest("executorch", "1.5.1"), prim))
+    assert _names(resolve(LINUX, CARRIED, models=[_needs(operators=operators)])) == ["executorch"]
+
+
+def test_what_is_asked_for_already_gets_one_more_reason() -> None:
+    request = replace(LINUX, kernels=("optimized",))
+    resolution = resolve(request, CARRIED, models=[_needs(operators=("aten::add.out",))])
+    reasons = {choice.component.name: choice.reasons for choice in resolution.choices}
+    assert reasons["kernels_optimized"] == (
+        "asked for by `kernels` on the command line",
+        "needed by `a.pte`",
+    )
+
+
+def test_the_preferred_kernels_unless_they_do_not_suffice() -> None:
+    ios = replace(IOS, version="==0.5.0")
+    few, many = _needs(operators=("aten::add.out",)), _needs("b.pte", operators=("aten::cumsum.out",))
+    assert "kernels_optimized" in _names(resolve(ios, CARRIED, models=[few]))
+    both = _names(resolve(ios, CARRIED, models=[few, many]))
+    assert "kernels_portable" in both
+    assert "kernels_optimized" not in both
+
+
+def test_models_that_cannot_be_in_one_app() -> None:
+    ios = replace(IOS, version="==0.5.0")
+    error = _unmet(ios, _needs(operators=("aten::linear.out",)), _needs("b.pte", (), ("aten::cumsum.out",)))
+    assert error.data[0].startswith(
+        "ios: the models' operators come from kernels that cannot be in one app: "
+    )
+    assert error.data[0].endswith("it would abort at start with RegistrationAlreadyRegistered (0x16)")
+    assert error.data[1:3] == (
+        "  only `optimized` has aten::linear.out, for `a.pte`",
+        "  only `portable` has aten::cumsum.out, for `b.pte`",
+    )
+
+
+def test_a_backend_that_can_never_be_had() -> None:
+    error = _unmet(LINUX, _needs(delegates=("MetalBackend",)))
+    assert error.data[0] == (
+        "`a.pte` needs `MetalBackend`, not to be had on linux-x86_64; no release of ExecuTorch publishes "
+        "prebuilt Metal libraries for any platform"
+    )
+
+
+def test_every_model_that_cannot_load_is_told() -> None:
+    first = _needs(delegates=("VulkanBackend",), operators=("myco::relu.out", "aten::add.out"))
+    second = _needs("b.pte", operators=("llama::custom_sdpa.out", "llama::update_cache.out"))
+    error = _unmet(LINUX, first, second)
+    on = "not to be had on linux-x86_64; "
+    vulkan = "`backend_vulkan` of executorch 1.0.0 gives it on android-arm64-v8a, android-x86_64"
+    llm = "`kernels_llm` of executorch 1.4.1 gives it on macos-arm64, ios, ios-simulator"
+    assert error.data[:3] == (
+        f"`a.pte` needs `VulkanBackend`, {on}{vulkan}",
+        f"`a.pte` needs `myco::relu.out`, {on}no known release has it",
+        f"`b.pte` needs `llama::custom_sdpa.out`, `llama::update_cache.out`, {on}{llm}",
+    )
+    assert error.hint == (
+        "what the app registers itself stands in `provided-operators` or `provided-delegates`; else change "
+        "platforms or version"
+    )
+
+
+def test_delegates_mean_what_the_manifest_says() -> None:
+    # One archive for each backend on Android: the model's decides.
+    resolution = resolve(ANDROID, CARRIED, models=[_needs(delegates=("VulkanBackend",))])
+    assert _archives(resolution) == ["executorch-1.0.0-vulkan.aar"]
+    both = replace(RNE, version="==0.9.2")
+    coreml = resolve(both, CARRIED, models=[_needs(delegates=("CoreMLBackend",))])
+    [choice] = [c for c in coreml.choices if c.component.short == "coreml"]
+    assert choice.platforms == ("ios",)
+    assert "android-arm64-v8a: `a.pte` cannot load there: nothing gives `CoreMLBackend`" in coreml.notices
+
+
+def test_a_model_brings_nothing_where_it_cannot_load() -> None:
+    request = replace(IOS, version="==1.5.1", platforms=("linux-x86_64", "macos-arm64"))
+    model = _needs(delegates=("CoreMLBackend",), operators=("aten::add.out",))
+    on = {
+        choice.component.name: choice.platforms
+        for choice in resolve(request, CARRIED, models=[model]).choices
+    }
+    assert on["kernels_optimized"] == on["backend_coreml"] == ("macos-arm64",)
+    assert on["executorch"] == ("linux-x86_64", "macos-arm64")
+
+
+def test_operators_that_nobody_listed_are_not_asked_for() -> None:
+    resolution = resolve(RNE, CARRIED, models=[_needs(operators=("aten::add.out",))])
+    assert resolution.notices[-1] == (
+        "nobody has listed the operators of react-native-executorch 0.9.2: only backends were chosen for the "
+        "models"
+    )

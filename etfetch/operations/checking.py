@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,8 @@ from etfetch.config import Options
 from etfetch.errors import ConfigError, ModelError, UsageError
 from etfetch.lockfile import Lock
 from etfetch.manifest import Manifest
-from etfetch.operations import locking
-from etfetch.operations.workspace import open_workspace
+from etfetch.operations import locking, modelling
+from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.program import Model
 from etfetch.verdicts import Release, Verdict
 
@@ -36,20 +37,23 @@ class Checked:
 def run(options: Options, paths: Sequence[str]) -> Checked:
     """Judge models against the project's lock, for its platforms or those that the options name.
 
-    `LockOutdatedError` without a lock, `UsageError` for a platform that is not locked or a file that is no
-    program, `ModelError` for one that cannot be read.
+    Without `paths` they are those that the project's request names. `LockOutdatedError` without a lock,
+    `UsageError` for a platform that is not locked or a file that is no program, `ModelError` for one that
+    cannot be read.
     """
-    models = {path: modelfile.read(Path(path)) for path in paths}
-    held = {key for model in models.values() for key in model.named_data}
-    programs = {path: model for path, model in models.items() if model.format != "ptd"}
-    _check_programs(programs)
     with open_workspace(options) as workspace:
+        # A file that is wrong is told before a lock that is not there.
+        named = paths or _named_by_project(workspace)
+        models = {path: modelfile.read(Path(path)) for path in named}
+        held = {key for model in models.values() for key in model.named_data}
+        programs = {path: model for path, model in models.items() if model.format != "ptd"}
+        _check_programs(programs)
         lock = locking.there(workspace)
         catalogue = workspace.catalogue(lock.request.package)
-        declared = config.provided_operators(workspace.project)
+        provided = config.provided(workspace.project)
         platforms = _platforms(lock, options)
         release = Release(catalogue, _manifest(catalogue, lock), lock)
-    there = {platform: release.registered(platform, declared) for platform in platforms}
+    there = {platform: release.registered(platform, provided) for platform in platforms}
     found = [
         verdict
         for platform in platforms
@@ -61,6 +65,19 @@ def run(options: Options, paths: Sequence[str]) -> Checked:
     known = tuple((platform, name, release.elsewhere(name)) for platform, name in hopeless)
     judged = all(one.operators is not None for one in there.values())
     return Checked(f"{lock.request.package} {lock.release}", tuple(found), data, known, judged)
+
+
+def _named_by_project(workspace: Workspace) -> list[str]:
+    """The files that `models` of the project's request, or of its lock's, means; `UsageError` for none."""
+    older = workspace.read_lock()
+    request = config.request_of(workspace.project, workspace.options, older.request if older else None)
+    found = modelfile.search(workspace.project.home, request.models)
+    if not found.files:
+        raise UsageError(
+            "no model is named, neither here nor in the project file",
+            hint="run `etfetch check MODEL.pte`, or write `models = [...]` into the project file",
+        )
+    return [os.path.relpath(file) for _, file in found.files]
 
 
 def _absent(model: Model, held: set[str]) -> tuple[str, ...]:
@@ -102,11 +119,7 @@ def _check_programs(programs: dict[str, Model]) -> None:
     if not programs:
         raise UsageError("none of these files is a program", hint="name a `.pte`")
     for path, model in programs.items():
-        if model.format == "pt2":
-            raise ModelError(
-                f"`{path}` is an exported graph: what it needs is decided when it becomes a program",
-                hint="export it to a `.pte` and check that; for Metal: `--backend metal`",
-            )
+        modelling.refuse_graph(path, model)
 
 
 def _platforms(lock: Lock, options: Options) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from etfetch.catalogue import choose_release
 from etfetch.config import Options
 from etfetch.errors import ConfigError, UsageError, did_you_mean
 from etfetch.manifest import Component, Manifest
+from etfetch.operations import locking
 from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.projects import ProjectFile, Proposal
 from etfetch.request import KIND_OF_KEY, NAMED, Request
@@ -54,6 +55,7 @@ def add(options: Options, names: Sequence[str]) -> Edited:
     with open_workspace(options) as workspace:
         file, request = _editable(workspace)
         catalogue = workspace.catalogue(request.package)
+        models = locking.models_of(workspace, request, workspace.read_lock())
     manifest, _ = choose_release(catalogue, request.package, request.version)
     changes, lists = [], request.names
     for name in names:
@@ -62,7 +64,7 @@ def add(options: Options, names: Sequence[str]) -> Edited:
             continue
         lists[key] = (*lists[key], written)
         changes.append(f"{key}: + {written}")
-    resolve.resolve(request.with_names(lists), catalogue, file.origin)
+    resolve.resolve(request.with_names(lists), catalogue, file.origin, models.all)
     return _write(file, request, lists, changes)
 
 

@@ -81,13 +81,14 @@ class Report:
 class _Goal:
     """What an install is to end in: `wanted` is the part of the lock that is for here.
 
-    `complete` is False when something is missing that was not to be downloaded.
+    `watched` is the answer's; `complete` is False when something is missing that was not to be downloaded.
     """
 
     lock: Lock
     wanted: Lock
     outputs: tuple[GeneratedFile, ...]
     mode: Mode
+    watched: tuple[Path, ...] | None
     complete: bool
 
 
@@ -138,7 +139,7 @@ def _run(
     if answer.undigested:
         # Its bytes would not be those of the lock that answers the request.
         mode = replace(mode, frozen=True)
-    goal = _Goal(answer.lock, wanted, outputs, mode, complete=not incomplete)
+    goal = _Goal(answer.lock, wanted, outputs, mode, answer.watched, complete=not incomplete)
     if mode.dry_run or (incomplete and todo.remove) or _is_settled(workspace, answer, seen, todo, goal):
         return report
     if not (mode.force or seen.interrupted):
@@ -209,7 +210,7 @@ def _is_settled(workspace: Workspace, answer: locking.Answer, seen: Survey, todo
         return False
     if not goal.complete:
         return True
-    inputs = workspace.inputs(goal.lock)
+    inputs = workspace.inputs(goal.lock, goal.watched)
     return seen.record.lock == lockfile.digest_of(goal.lock) and inputs in {"", seen.record.inputs}
 
 
@@ -442,11 +443,11 @@ def _head(workspace: Workspace, goal: _Goal) -> Record:
     return Record(
         lock=lockfile.digest_of(lock) if goal.complete else "",
         request=lock.request.fingerprint,
-        inputs=workspace.inputs(lock) if goal.complete else "",
+        inputs=workspace.inputs(lock, goal.watched) if goal.complete else "",
         release=f"{lock.request.package} {lock.release}",
         artifacts=tuple(RecordedArtifact(a.name, a.sha256, a.size) for a in goal.wanted.artifacts),
         outputs=generating.recorded(goal.outputs),
-        watch=workspace.watch(),
+        watch=workspace.watch(goal.watched),
     )
 
 

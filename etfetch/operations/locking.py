@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etfetch import config, installer, lockfile
+from etfetch import config, installer, lockfile, needs
 from etfetch.errors import ConfigError, LockOutdatedError, OfflineError, UsageError, did_you_mean
 from etfetch.lockfile import Lock
 from etfetch.manifest import Artifact, Manifest
 from etfetch.mirrors import Wanted
+from etfetch.needs import Models
 from etfetch.operations.workspace import Workspace, open_workspace
 from etfetch.request import Request
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 class Answer:
     """A lock and how it came to be. `older` is the lock it replaces; `notices` are for the user.
 
+    `watched` are the files and folders of models that it depends on, None where nobody looked.
     `undigested` names archives whose digests nobody could be asked for: then the lock is without them, and
     not to be written.
     """
@@ -29,6 +32,7 @@ class Answer:
     lock: Lock
     older: Lock | None
     notices: tuple[str, ...] = ()
+    watched: tuple[Path, ...] | None = None
     undigested: tuple[str, ...] = ()
 
     @property
@@ -48,35 +52,39 @@ def answer(workspace: Workspace, *, locked: bool = False, frozen: bool = False) 
             raise _missing(workspace)
         return Answer(older, older)
     request = config.request_of(workspace.project, workspace.options, older.request if older else None)
-    if older is not None and older.request == request:
-        return Answer(older, older)
     if older is None and locked:
         raise _missing(workspace)
-    if older is not None and (locked or workspace.settings.ci):
-        raise LockOutdatedError(
-            f"`{workspace.lock_path.name}` does not answer the request any more",
-            data=request.differences(older.request),
-            hint=_update(workspace),
-        )
-    return make(workspace, request, older, incomplete=workspace.settings.skip_download)
+    models = models_of(workspace, request, older, digests=True)
+    if older is not None:
+        strict = locked or workspace.settings.ci
+        changes = _changes(request, models, older)
+        if not changes and strict and models.all != older.models:
+            # What a plain install would still do is no reason to fail; the next one is to do it.
+            return Answer(older, older, models.notices)
+        if not changes:
+            # A model that changed and needs the same leaves the lock valid; its digest is brought up to date.
+            return Answer(replace(older, models=models.all), older, models.notices, models.watched)
+        if strict:
+            raise _outdated(workspace, changes)
+    return make(workspace, request, models, older, incomplete=workspace.settings.skip_download)
 
 
-def make(workspace: Workspace, request: Request, older: Lock | None, *, incomplete: bool = False) -> Answer:
+def make(
+    workspace: Workspace, request: Request, models: Models, older: Lock | None, *, incomplete: bool = False
+) -> Answer:
     """Resolve a request and lock the answer. Digests that a lock already pinned stay pinned.
 
-    `OfflineError` when digests would have to be asked for and the network may not be used; with
-    `incomplete` the answer is then without those archives.
+    So does the release, while the request is the same and only its models changed. `OfflineError` when
+    digests would have to be asked for and the network may not be used; with `incomplete` the answer is then
+    without those archives.
     """
-    from etfetch import resolve
-
-    origin = config.origin_of(workspace.project)
-    resolution = resolve.resolve(request, workspace.catalogue(request.package), origin)
+    resolution = resolution_of(workspace, request, models, older)
     _check_flags(workspace, resolution.manifest)
     undigested = _undigested(workspace, resolution, older) if incomplete and not workspace.may_ask else []
     if undigested:
         rest = tuple(c for c in resolution.artifacts if c.artifact not in undigested)
         resolution = replace(resolution, artifacts=rest)
-    made = _locked(workspace, resolution, older)
+    made = _locked(workspace, resolution, models, older)
     return replace(made, undigested=tuple(artifact.name for artifact in undigested))
 
 
@@ -85,10 +93,10 @@ def lock(options: config.Options, *, upgrade: bool = False) -> Answer:
     with open_workspace(options) as workspace:
         older = workspace.read_lock()
         request = config.request_of(workspace.project, options, older.request if older else None)
-        if older is not None and older.request == request and not upgrade:
-            made = _at_release(workspace, request, older)
-        else:
-            made = make(workspace, request, older)
+        models = models_of(workspace, request, older, digests=True, forget=True)
+        resolution = resolution_of(workspace, request, models, None if upgrade else older)
+        _check_flags(workspace, resolution.manifest)
+        made = _locked(workspace, resolution, models, older)
         installer.write_text(workspace.lock_path, lockfile.render(made.lock))
         return made
 
@@ -100,13 +108,14 @@ def check(options: config.Options) -> Lock:
         if older is None:
             raise _missing(workspace)
         request = config.request_of(workspace.project, options, older.request)
-        if request != older.request:
-            raise LockOutdatedError(
-                f"`{workspace.lock_path.name}` does not answer the request any more",
-                data=request.differences(older.request),
-                hint=_update(workspace),
-            )
-        made = _at_release(workspace, request, older)
+        models = models_of(workspace, request, older)
+        changes = _changes(request, models, older)
+        if changes:
+            raise _outdated(workspace, changes)
+        # Digests apart, they need the same: a lock that need not be written again is up to date.
+        models = replace(models, here=older.models, kept=())
+        resolution = resolution_of(workspace, request, models, older)
+        made = _locked(workspace, resolution, models, older)
         if made.lock != older:
             raise LockOutdatedError(
                 f"`{workspace.lock_path.name}` is not what {_release(older)} is known to be",
@@ -116,16 +125,41 @@ def check(options: config.Options) -> Lock:
         return older
 
 
-def resolution_of(workspace: Workspace, request: Request, older: Lock | None) -> Resolution:
+def models_of(
+    workspace: Workspace, request: Request, older: Lock | None, *, digests: bool = False, forget: bool = False
+) -> Models:
+    """What the models of a request need; see `modelling.look`."""
+    if not request.models:
+        return Models()
+    # Imported where there are models: most projects name their components.
+    from etfetch.operations import modelling
+
+    return modelling.look(workspace, request, older.models if older else (), digests=digests, forget=forget)
+
+
+def resolution_of(workspace: Workspace, request: Request, models: Models, older: Lock | None) -> Resolution:
     """How a request is answered now: at the locked release where there is one for this request."""
     from etfetch import resolve
 
     catalogue, origin = workspace.catalogue(request.package), config.origin_of(workspace.project)
     if older is None or older.request != request:
-        return resolve.resolve(request, catalogue, origin)
+        return resolve.resolve(request, catalogue, origin, models.all)
     pinned = replace(request, version=f"=={older.release}")
-    resolution = resolve.resolve(pinned, catalogue, origin)
+    resolution = resolve.resolve(pinned, catalogue, origin, models.all)
     return replace(resolution, request=request)
+
+
+def _changes(request: Request, models: Models, older: Lock) -> list[str]:
+    """What the lock does not answer any more, a line each."""
+    return [*request.differences(older.request), *needs.differences(models.all, older.models)]
+
+
+def _outdated(workspace: Workspace, changes: Sequence[str]) -> LockOutdatedError:
+    return LockOutdatedError(
+        f"`{workspace.lock_path.name}` does not answer the request any more",
+        data=changes,
+        hint=_update(workspace),
+    )
 
 
 def _check_flags(workspace: Workspace, release: Manifest) -> None:
@@ -140,15 +174,11 @@ def _check_flags(workspace: Workspace, release: Manifest) -> None:
             )
 
 
-def _at_release(workspace: Workspace, request: Request, older: Lock) -> Answer:
-    return _locked(workspace, resolution_of(workspace, request, older), older)
-
-
-def _locked(workspace: Workspace, resolution: Resolution, older: Lock | None) -> Answer:
+def _locked(workspace: Workspace, resolution: Resolution, models: Models, older: Lock | None) -> Answer:
     made = lockfile.build(resolution, _sidecars(workspace, resolution, older))
     # What an app chose for a library is for all its platforms: that a backend is only on some is no news.
     absences = () if workspace.project.library else resolution.absences
-    return Answer(made, older, (*absences, *resolution.notices))
+    return Answer(made, older, (*absences, *resolution.notices, *models.notices), models.watched)
 
 
 def _sidecars(workspace: Workspace, resolution: Resolution, older: Lock | None) -> dict[str, str]:

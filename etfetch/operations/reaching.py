@@ -78,7 +78,8 @@ def _sources(workspace: Workspace) -> list[str]:
     if lock is None:
         request = config.request_of(workspace.project, workspace.options, None)
         try:
-            resolution = locking.resolution_of(workspace, request, None)
+            models = locking.models_of(workspace, request, None)
+            resolution = locking.resolution_of(workspace, request, models, None)
         except NetworkError:
             # A mirror that does not answer, which its own line says.
             return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from etfetch import config, installer, lockfile, resolve
+from etfetch import config, installer, lockfile, offers, resolve
 from etfetch.catalogue import choose_release, is_newer
 from etfetch.config import Options
 from etfetch.errors import ResolutionError, TreeError, did_you_mean
@@ -75,7 +75,8 @@ def why(options: Options, name: str) -> Explanation:
     with open_workspace(options) as workspace:
         older = workspace.read_lock()
         request = config.request_of(workspace.project, options, older.request if older else None)
-        resolution = locking.resolution_of(workspace, request, older)
+        models = locking.models_of(workspace, request, older)
+        resolution = locking.resolution_of(workspace, request, models, older)
         found = resolve.find(resolution.manifest, name)
         if not found:
             return _unknown(resolution, name)
@@ -175,7 +176,7 @@ def _excluded(resolution: Resolution, name: str) -> list[str]:
     on = [
         platform
         for platform in manifest.platforms
-        if resolve.available(manifest, name, platform, request.variant)
+        if offers.available(manifest, name, platform, request.variant)
     ]
     lines = [f"`{name}` is not in: nothing asks for it, and nothing that is in requires it"]
     lines.append(f"  {manifest.package} {manifest.version} has it on {', '.join(on) or 'no platform'}")

@@ -134,27 +134,34 @@ class Workspace:
         """The locked platforms that are installed here, and those that this host cannot build."""
         return config.platforms_here(self.project, self.options, lock.request.platforms)
 
-    def watch(self) -> Watch | None:
-        """What a library's install depends on outside of its folder; None for what is no library."""
-        project = self.project
-        if project.library is None or project.consumer is None:
+    def watch(self, models: Sequence[Path] | None) -> Watch | None:
+        """What an install depends on beside the project's own files; None where that is nothing.
+
+        `models` are the models, and the folders they were searched in.
+        """
+        project, app = self.project, self.project.consumer
+        if not models and app is None:
             return None
-        app = project.consumer
-        older = (stand_in.name for stand_in in project.library.stand_ins)
+        older = (stand_in.name for stand_in in project.library.stand_ins) if project.library else ()
         return Watch(
             lock=_relative(self.lock_path, project.folder.resolve()),
-            choices=tuple(str(block.path) for block in app.blocks),
-            files=tuple(str(path) for path in app.files),
-            folders=tuple(str(path) for path in app.folders or ()),
-            variables=(*consumer.VARIABLES, *older),
+            choices=tuple(str(block.path) for block in app.blocks) if app else (),
+            files=tuple(str(path) for path in app.files) if app else (),
+            folders=tuple(str(path) for path in app.folders or ()) if app else (),
+            variables=(*consumer.VARIABLES, *older) if app else (),
+            times=tuple(os.path.abspath(path) for path in models or ()),
         )
 
-    def inputs(self, lock: Lock) -> str:
-        """The digest for the record's short cut; "" when a plain install would not do the same."""
-        plain, project, watch = Options(), self.project, self.watch()
+    def inputs(self, lock: Lock, models: Sequence[Path] | None) -> str:
+        """The digest for the record's short cut; "" when a plain install would not do the same.
+
+        `models` is as for `watch`, and None when nobody looked at them, as a plain install would.
+        """
+        plain, project, watch = Options(), self.project, self.watch(models)
         locked = lock.request.platforms
         same = (
-            self.destination == config.destination_of(project, plain)
+            (models is not None or not lock.request.models)
+            and self.destination == config.destination_of(project, plain)
             and config.request_of(project, plain, lock.request) == lock.request
             and config.platforms_here(project, plain, locked)
             == config.platforms_here(project, self.options, locked)
