@@ -2,8 +2,9 @@
 
     python -m benchmarks.run [--files 450] [--megabytes 100] [--rounds 11] [--without-peer] [--write]
 
-Two measurements. One beside the system: a release of `--files` headers and libraries is made and served on
-loopback, and compared with a bare interpreter and with `cp -r`. One beside the peer (`peer.py`): the
+Three measurements. One beside the system: a release of `--files` headers and libraries is made and served on
+loopback, and compared with a bare interpreter and with `cp -r`. One of reading models (`models.py`), beside
+hashing them. One beside the peer (`peer.py`): the
 downloader of react-native-executorch and etfetch install the same archives. Every round runs each command
 once, in turn, so that a slow moment of the machine falls on all of them; what is compared are medians
 of the rounds, and of the rounds' ratios. With `--write` the tables go to `RESULTS.md`, a picture beside it.
@@ -24,7 +25,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import peer
+from benchmarks import models, peer
 from benchmarks.timing import Command, Times, measure, median, ratio, settle
 from etfetch import digest
 from server_fixtures.release_server import ReleaseServer
@@ -65,6 +66,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="etfetch-bench.") as folder:
         root = Path(folder)
         text = _machine(words.rounds) + _beside_the_system(root, words.files, words.megabytes, words.rounds)
+        text += _models_report(*models.beside_hashing(root, words.rounds))
         times: Times = {}
         if not words.without_peer:
             (root / "peer").mkdir()
@@ -220,6 +222,25 @@ def _report(times: Times, files: int, megabytes: int, memory: float) -> str:
     for what, name, shown, budget in rows:
         lines.append(f"| {what} | {1000 * median(times, name):.0f} ms | {shown} | {budget} |")
     lines += ["", f"One archive of 1 GB: {memory:.0f} MB of memory at most (budget: 100 MB).", ""]
+    return "\n".join(lines)
+
+
+def _models_report(times: Times, memory: float) -> str:
+    needs, hashed = (1000 * median(times, name) for name in ("needs", "digest"))
+    lines = [
+        "",
+        "## Reading models",
+        "",
+        "A program of 1 GB, with the tables of a language model, inside one process.",
+        "",
+        "| what | median time | ratio | budget |",
+        "| --- | ---: | --- | ---: |",
+        f"| its digest, for which it is read from end to end | {hashed:.0f} ms | 1 |  |",
+        f"| what it needs | {needs:.1f} ms | {ratio(times, 'digest', 'needs'):.0f} times as fast | 50 ms |",
+        "",
+        f"The needs take {memory:.1f} MB of memory, whatever the program's size.",
+        "",
+    ]
     return "\n".join(lines)
 
 

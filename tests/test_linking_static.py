@@ -89,6 +89,13 @@ def test_a_changed_archive_is_linked_again(tmp_path: Path) -> None:
             ),
         ),
         (
+            "target_link_libraries(app PRIVATE quantized_ops_lib)",
+            (
+                "`app` links `quantized_ops_lib`, and this release has its kernels inside its runtime. "
+                "hint: leave `quantized_ops_lib` out: `executorch::runtime` holds what there is"
+            ),
+        ),
+        (
             "add_subdirectory(lib)",
             (
                 "`part` links `vulkan_backend`, which etfetch.lock does not hold for {here}. "

@@ -110,6 +110,10 @@ def _platform(lock: Lock, platform: str) -> Iterator[str]:
             yield f"  _etfetch_alias({source} {target})"
             continue
         short = candidates[0].partition("_")[2] or candidates[0]
+        if candidates[0].startswith("kernels_") and not any(c.operators for c in lock.components):
+            # A release that lists no operators, not even the runtime's own, has its kernels inside of it.
+            yield f"  _etfetch_within_runtime({source})"
+            continue
         yield f"  _etfetch_not_locked({source} {short})"
 
 
@@ -311,6 +315,10 @@ function(_etfetch_not_locked name component)
   set_property(GLOBAL PROPERTY "_etfetch_add_${name}" ${component})
 endfunction()
 
+function(_etfetch_within_runtime name)
+  set_property(GLOBAL PROPERTY "_etfetch_within_${name}" TRUE)
+endfunction()
+
 # Stops when a target links what is not locked. Called when all targets are known.
 function(_etfetch_check_links folder)
   get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
@@ -320,6 +328,12 @@ function(_etfetch_check_links folder)
     foreach(item IN LISTS private public)
       if(item MATCHES "^[$]<LINK_ONLY:(.*)>$")
         set(item "${CMAKE_MATCH_1}")
+      endif()
+      get_property(within GLOBAL PROPERTY "_etfetch_within_${item}")
+      if(within AND NOT TARGET ${item})
+        message(FATAL_ERROR
+          "`${target}` links `${item}`, and this release has its kernels inside its runtime.\\n"
+          "hint: leave `${item}` out: `executorch::runtime` holds what there is")
       endif()
       get_property(component GLOBAL PROPERTY "_etfetch_add_${item}")
       if(item MATCHES "^executorch::(backend_|kernels_)?(.+)$" AND NOT TARGET ${item})

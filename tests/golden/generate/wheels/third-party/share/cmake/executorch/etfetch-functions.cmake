@@ -101,6 +101,10 @@ function(_etfetch_not_locked name component)
   set_property(GLOBAL PROPERTY "_etfetch_add_${name}" ${component})
 endfunction()
 
+function(_etfetch_within_runtime name)
+  set_property(GLOBAL PROPERTY "_etfetch_within_${name}" TRUE)
+endfunction()
+
 # Stops when a target links what is not locked. Called when all targets are known.
 function(_etfetch_check_links folder)
   get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
@@ -110,6 +114,12 @@ function(_etfetch_check_links folder)
     foreach(item IN LISTS private public)
       if(item MATCHES "^[$]<LINK_ONLY:(.*)>$")
         set(item "${CMAKE_MATCH_1}")
+      endif()
+      get_property(within GLOBAL PROPERTY "_etfetch_within_${item}")
+      if(within AND NOT TARGET ${item})
+        message(FATAL_ERROR
+          "`${target}` links `${item}`, and this release has its kernels inside its runtime.\n"
+          "hint: leave `${item}` out: `executorch::runtime` holds what there is")
       endif()
       get_property(component GLOBAL PROPERTY "_etfetch_add_${item}")
       if(item MATCHES "^executorch::(backend_|kernels_)?(.+)$" AND NOT TARGET ${item})
