@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from etfetch.verdicts import Verdict
 
 
+_FEW = 3
+"""As many names as a table lists of one giver; more are counted."""
+
 WOULD_FAIL = 11
 """The exit code of a check that found what would fail at run time."""
 
@@ -372,6 +375,7 @@ def _verdict_json(verdict: Verdict) -> dict[str, object]:
         "platform": verdict.platform,
         "method": verdict.method,
         "runs": verdict.runs,
+        "given_by": {giver: list(names) for giver, names in verdict.given},
         "missing_delegates": list(verdict.missing_delegates),
         "missing_operators": list(verdict.missing_operators),
         "error": verdict.error,
@@ -382,11 +386,8 @@ def _verdict_json(verdict: Verdict) -> dict[str, object]:
 def _tell_verdicts(checked: Checked, failing: Sequence[Verdict], speaker: Console) -> None:
     from etfetch import runtime_errors
 
-    rows = [
-        (v.model, v.platform, v.method, "runs" if v.runs else f"FAILS {v.error}", ", ".join(_missing(v)))
-        for v in checked.verdicts
-    ]
-    speaker.table(("model", "platform", "method", "verdict", "missing"), rows)
+    rows = [row for verdict in checked.verdicts for row in _verdict_rows(verdict)]
+    speaker.table(("model", "platform", "method", "verdict", "needs", "given by"), rows)
     for path, keys in checked.data.items():
         speaker.say(f"note: `{path}` needs a `.ptd` beside it; it has to hold {counted(len(keys), 'key')}:")
         for key in keys:
@@ -411,8 +412,16 @@ def _tell_verdicts(checked: Checked, failing: Sequence[Verdict], speaker: Consol
         )
 
 
-def _missing(verdict: Verdict) -> tuple[str, ...]:
-    return (*verdict.missing_delegates, *verdict.missing_operators, *verdict.twice)
+def _verdict_rows(verdict: Verdict) -> list[tuple[str, ...]]:
+    """A verdict with a line for each need, the missing ones first; many of one giver share a line."""
+    needs = [(name, "nothing") for name in (*verdict.missing_delegates, *verdict.missing_operators)]
+    needs += [(name, "the app and a locked library") for name in verdict.twice]
+    for giver, names in verdict.given:
+        shown = names if len(names) <= _FEW else [counted(len(names), "operator")]
+        needs += [(name, giver) for name in shown]
+    head = (verdict.model, verdict.platform, verdict.method, verdict.error and f"FAILS {verdict.error}")
+    first, *more = needs or [("", "")]
+    return [(*head[:3], head[3] or "runs", *first), *(("", "", "", "", *need) for need in more)]
 
 
 def _explain(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:

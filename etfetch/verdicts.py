@@ -16,7 +16,7 @@ Not here: opening files (`modelfile`), choosing what to install.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from etfetch import offers
@@ -32,24 +32,32 @@ ALREADY_REGISTERED, INVALID_PROGRAM = "0x16", "0x23"
 KNOWN_SCHEMA = 0
 """The schema version that every runtime so far reads."""
 
+APP = "the app"
+UNKNOWN = "not known"
+"""Who gives what no component does: the app itself, and operators that nobody has listed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What a program that links everything locked has registered on one platform.
+    """What a program that links everything locked has registered on one platform, and which component did.
 
     `operators` is None for a release of which nobody has listed the operators: then they are not judged.
     `provided` is what the app registers itself.
     """
 
-    delegates: frozenset[str]
-    operators: frozenset[str] | None
+    delegates: Mapping[str, str]
+    operators: Mapping[str, str] | None
     provided: Provided
 
-    def has_delegate(self, name: str) -> bool:
-        return name in self.delegates or name in self.provided.delegates
+    def delegate_from(self, name: str) -> str | None:
+        """Which component gives a delegate, or `APP`; None if nothing does."""
+        return self.delegates.get(name) or (APP if name in self.provided.delegates else None)
 
-    def has_operator(self, name: str) -> bool:
-        return self.operators is None or name in self.operators or self.provided.has_operator(name)
+    def operator_from(self, name: str) -> str | None:
+        """Which component gives an operator, `APP`, or `UNKNOWN`; None if nothing does."""
+        if self.provided.has_operator(name):
+            return APP
+        return UNKNOWN if self.operators is None else self.operators.get(name)
 
     @property
     def twice(self) -> tuple[str, ...]:
@@ -61,13 +69,14 @@ class Registered:
 class Verdict:
     """One method on one platform. `error` is the runtime's code, None when it runs.
 
-    `add` are the components that would repair it, as `etfetch add` takes them; `hopeless` is what no
-    component of the release has there.
+    `given` is what it needs and has, by who gives it. `add` are the components that would repair it, as
+    `etfetch add` takes them; `hopeless` is what no component of the release has there.
     """
 
     model: str
     platform: str
     method: str
+    given: tuple[tuple[str, tuple[str, ...]], ...] = ()
     missing_delegates: tuple[str, ...] = ()
     missing_operators: tuple[str, ...] = ()
     twice: tuple[str, ...] = ()
@@ -93,8 +102,10 @@ def judge(name: str, model: Model, platform: str, there: Registered, release: Re
 def _judge(
     name: str, model: Model, method: Method, platform: str, there: Registered, release: Release
 ) -> Verdict:
-    delegates = sorted({d.id for d in method.delegates if not there.has_delegate(d.id)})
-    operators = [operator for operator, _ in method.operators if not there.has_operator(operator)]
+    delegate_from = {d.id: there.delegate_from(d.id) for d in method.delegates}
+    operator_from = {operator: there.operator_from(operator) for operator, _ in method.operators}
+    delegates = sorted(name for name, giver in delegate_from.items() if giver is None)
+    operators = [name for name, giver in operator_from.items() if giver is None]
     error = None
     if there.twice:
         error = ALREADY_REGISTERED
@@ -109,6 +120,7 @@ def _judge(
         model=name,
         platform=platform,
         method=method.name,
+        given=_by_giver({**delegate_from, **operator_from}),
         missing_delegates=tuple(delegates),
         missing_operators=tuple(operators),
         twice=there.twice,
@@ -116,6 +128,14 @@ def _judge(
         add=add,
         hopeless=hopeless,
     )
+
+
+def _by_giver(needs: Mapping[str, str | None]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    given: dict[str, list[str]] = {}
+    for name, giver in needs.items():
+        if giver is not None:
+            given.setdefault(giver, []).append(name)
+    return tuple((giver, tuple(names)) for giver, names in given.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +151,8 @@ class Release:
         """What is registered on a platform when everything locked is linked, built-in components included."""
         names = self._locked(platform)
         here = [component for component in self.manifest.components if component.name in names]
-        delegates = frozenset(c.delegate for c in here if c.delegate is not None)
-        operators = frozenset(name for c in here for name in self.catalogue.operators(self.manifest, c))
+        delegates = {c.delegate: c.name for c in here if c.delegate is not None}
+        operators = {name: c.name for c in here for name in self.catalogue.operators(self.manifest, c)}
         listed = offers.lists_operators(self.manifest)
         return Registered(delegates, operators if listed else None, provided)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -14,6 +15,7 @@ from etfetch.verdicts import Registered
 from tests.test_program import MODELS
 from tests.world import World
 
+MIXED = "b_mixed_xnnpack_plus_cumsum.pte"
 REQUEST = 'version = "1.5.1"\nplatforms = ["linux-x86_64"]\n'
 
 
@@ -33,20 +35,21 @@ def _check(world: World, request: str, *models: str, words: tuple[str, ...] = ()
 
 def test_what_runs(locked: World) -> None:
     request = 'backends = ["xnnpack"]\nkernels = ["optimized"]\n'
-    code, out, err = _check(locked, request, "b_mixed_xnnpack_plus_cumsum.pte")
+    code, out, err = _check(locked, request, MIXED)
     assert code == 0
-    assert [line.split() for line in out.splitlines()] == [
-        ["model", "platform", "method", "verdict", "missing"],
-        ["b_mixed_xnnpack_plus_cumsum.pte", "linux-x86_64", "forward", "runs"],
+    assert [re.split("  +", line) for line in out.splitlines()] == [
+        ["model", "platform", "method", "verdict", "needs", "given by"],
+        [MIXED, "linux-x86_64", "forward", "runs", "XnnpackBackend", "backend_xnnpack"],
+        ["", "aten::cumsum.out", "kernels_optimized"],
     ]
     assert err == "everything runs with executorch 1.5.1 as it is locked\n"
 
 
 def test_what_is_missing_and_how_to_add_it(locked: World) -> None:
-    models = ("b_mixed_xnnpack_plus_cumsum.pte", "c_linear_quantized_decomposed.pte")
+    models = (MIXED, "c_linear_quantized_decomposed.pte")
     code, out, err = _check(locked, "", *models)
     assert code == 11
-    assert "forward  FAILS 0x20  XnnpackBackend, aten::cumsum.out\n" in out
+    assert re.search(r"forward  FAILS 0x20  XnnpackBackend +nothing\n +aten::cumsum.out +nothing\n", out)
     assert "FAILS 0x14" in out
     assert "0x20 NotFound: when a method is loaded: a backend that the program was lowered to is not" in err
     assert err.endswith("hint: run `etfetch add xnnpack optimized quantized`, then `etfetch install`\n")
@@ -55,15 +58,16 @@ def test_what_is_missing_and_how_to_add_it(locked: World) -> None:
 
 
 def test_as_json(locked: World) -> None:
-    code, out, _ = _check(locked, "", "b_mixed_xnnpack_plus_cumsum.pte", words=("--json",))
+    code, out, _ = _check(locked, "", MIXED, words=("--json",))
     assert code == 11
     assert json.loads(out) == {
         "verdicts": [
             {
-                "model": "b_mixed_xnnpack_plus_cumsum.pte",
+                "model": MIXED,
                 "platform": "linux-x86_64",
                 "method": "forward",
                 "runs": False,
+                "given_by": {},
                 "missing_delegates": ["XnnpackBackend"],
                 "missing_operators": ["aten::cumsum.out"],
                 "error": "0x20",
@@ -120,6 +124,25 @@ def test_an_operator_that_the_app_and_a_library_register(locked: World) -> None:
     assert "0x16 RegistrationAlreadyRegistered: two linked libraries register the same operator" in err
 
 
+def test_many_operators_of_one_component_share_a_line(locked: World) -> None:
+    request = 'backends = ["xnnpack"]\nkernels = ["optimized"]\n'
+    code, out, _ = _check(locked, request, "d_tinyllama_xnnpack_customops.pte")
+    assert code == 11
+    assert [re.split("  +", line)[-2:] for line in out.splitlines()[1:6]] == [
+        ["llama::custom_sdpa.out", "nothing"],
+        ["llama::update_cache.out", "nothing"],
+        ["XnnpackBackend", "backend_xnnpack"],
+        ["4 operators", "executorch"],
+        ["5 operators", "kernels_optimized"],
+    ]
+
+
+def test_a_backend_of_the_app(locked: World) -> None:
+    request = 'kernels = ["optimized"]\nprovided-delegates = ["XnnpackBackend"]\n'
+    code, out, _ = _check(locked, request, MIXED)
+    assert (code, bool(re.search(r"runs +XnnpackBackend +the app\n", out))) == (0, True)
+
+
 def test_weights_in_another_file(locked: World) -> None:
     request = 'backends = ["xnnpack"]\n'
     model, data = "i_linear_xnnpack_external_ptd.pte", "xnn_weights.ptd"
@@ -166,7 +189,7 @@ def test_without_a_lock(locked: World) -> None:
 
 def test_another_schema() -> None:
     model = Model("pte", "ET12", 1, (Method("forward", (("aten::add.out", 1),)),))
-    there = Registered(frozenset(), frozenset({"aten::add.out"}), Provided())
+    there = Registered({}, {"aten::add.out": "kernels"}, Provided())
 
     class Nothing:
         def repair(self, *_: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -191,7 +214,7 @@ def test_backends_are_asked_for_first() -> None:
         (nothing, operator, "0x20"),
         (backend, operator, None),
     ]:
-        there = Registered(frozenset(delegates), frozenset(operators), Provided())
+        there = Registered(dict.fromkeys(delegates, "b"), dict.fromkeys(operators, "k"), Provided())
         [verdict] = verdicts.judge("m", model, "ios", there, Nothing())  # type: ignore[arg-type]
         assert verdict.error == error
 
@@ -275,7 +298,7 @@ def test_what_is_built_in_counts(locked: World) -> None:
     locked.setenv(ETFETCH_OFFLINE="1")
     locked.write('version = "1.0.0"\nplatforms = ["android-arm64-v8a"]\nbackends = ["xnnpack"]\n')
     locked.ok("lock")
-    ran = locked.ok("check", str(MODELS / "b_mixed_xnnpack_plus_cumsum.pte"))
+    ran = locked.ok("check", str(MODELS / MIXED))
     assert "everything runs with executorch 1.0.0 as it is locked" in ran.err
 
 
@@ -285,12 +308,11 @@ def test_a_release_of_which_nobody_has_listed_the_operators(locked: World) -> No
     )
     locked.write(request)
     locked.ok("lock")
-    ran = locked.run(
-        "check", str(MODELS / "b_mixed_xnnpack_plus_cumsum.pte"), str(MODELS / "g_linear_coreml.pte")
-    )
+    ran = locked.run("check", str(MODELS / MIXED), str(MODELS / "g_linear_coreml.pte"))
     assert ran.code == 11
-    verdicts_ = [line.split()[-2:] for line in ran.out.splitlines() if "FAILS" in line]
-    assert verdicts_ == [["0x20", "CoreMLBackend"]]
+    verdicts_ = [line.split()[-3:] for line in ran.out.splitlines() if "FAILS" in line]
+    assert verdicts_ == [["0x20", "CoreMLBackend", "nothing"]]
+    assert re.search(r"aten::cumsum.out +not known\n", ran.out)
     assert (
         "note: nobody has listed the operators of react-native-executorch 0.9.2: only backends are judged\n"
     ) in ran.err
