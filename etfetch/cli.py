@@ -414,7 +414,11 @@ def _tell_verdicts(checked: Checked, failing: Sequence[Verdict], speaker: Consol
 
 def _verdict_rows(verdict: Verdict) -> list[tuple[str, ...]]:
     """A verdict with a line for each need, the missing ones first; many of one giver share a line."""
+    from etfetch.verdicts import KNOWN_SCHEMA
+
     needs = [(name, "nothing") for name in (*verdict.missing_delegates, *verdict.missing_operators)]
+    if verdict.schema_version != KNOWN_SCHEMA:
+        needs.insert(0, (f"schema version {verdict.schema_version}", f"no runtime: they read {KNOWN_SCHEMA}"))
     needs += [(name, "the app and a locked library") for name in verdict.twice]
     for giver, names in verdict.given:
         shown = names if len(names) <= _FEW else [counted(len(names), "operator")]

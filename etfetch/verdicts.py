@@ -69,13 +69,15 @@ class Registered:
 class Verdict:
     """One method on one platform. `error` is the runtime's code, None when it runs.
 
-    `given` is what it needs and has, by who gives it. `add` are the components that would repair it, as
-    `etfetch add` takes them; `hopeless` is what no component of the release has there.
+    `schema_version` is the program's. `given` is what it needs and has, by who gives it. `add` are the
+    components that would repair it, as `etfetch add` takes them; `hopeless` is what no component of the
+    release has there.
     """
 
     model: str
     platform: str
     method: str
+    schema_version: int = KNOWN_SCHEMA
     given: tuple[tuple[str, tuple[str, ...]], ...] = ()
     missing_delegates: tuple[str, ...] = ()
     missing_operators: tuple[str, ...] = ()
@@ -120,6 +122,7 @@ def _judge(
         model=name,
         platform=platform,
         method=method.name,
+        schema_version=model.schema_version,
         given=_by_giver({**delegate_from, **operator_from}),
         missing_delegates=tuple(delegates),
         missing_operators=tuple(operators),

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from etfetch import runtime_errors, shelf, verdicts
+from etfetch import cli, runtime_errors, shelf, verdicts
 from etfetch.cache import Cache
 from etfetch.needs import Provided
 from etfetch.program import Delegate, Method, Model
@@ -197,6 +197,10 @@ def test_another_schema() -> None:
 
     [verdict] = verdicts.judge("m", model, "ios", there, Nothing())  # type: ignore[arg-type]
     assert verdict.error == "0x23"
+    assert cli._verdict_rows(verdict) == [
+        ("m", "ios", "forward", "FAILS 0x23", "schema version 1", "no runtime: they read 0"),
+        ("", "", "", "", "aten::add.out", "kernels"),
+    ]
 
 
 def test_backends_are_asked_for_first() -> None:
