@@ -325,6 +325,10 @@ def _pattern_of(path: str, root: Path) -> str:
     """The pattern that finds one file, given as on a command line; `UsageError` for one on another drive."""
     try:
         relative = os.path.relpath(os.path.abspath(path), root)
+        if relative.startswith(os.pardir):
+            # On macOS, for one, /tmp is a link: what lies below by its real name does not look so.
+            folder, name = os.path.split(os.path.abspath(path))
+            relative = os.path.relpath(os.path.join(os.path.realpath(folder), name), os.path.realpath(root))
     except ValueError as error:
         raise UsageError(
             f"`{path}` is on another drive than the project",

@@ -176,6 +176,13 @@ class Manifest:
                 return component
         raise KeyError(name)
 
+    def named(self, name: str, kind: str | None = None) -> list[Component]:
+        """The components that `name` may mean, within one kind or all: a full name beats short ones."""
+        wanted = _spelling(name)
+        of_kind = [c for c in self.components if kind in (None, c.kind)]
+        exact = [c for c in of_kind if _spelling(c.name) == wanted]
+        return exact or [c for c in of_kind if wanted in {_spelling(n) for n in c.names}]
+
     @property
     def runtime(self) -> Component:
         return next(c for c in self.components if c.kind == "runtime")
@@ -192,6 +199,10 @@ class Manifest:
             for platform in part.platforms
         }
         return tuple(platform for platform in PLATFORMS if platform in built)
+
+
+def _spelling(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 def parse(text: str, file: str) -> Manifest:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from etfetch.catalogue import Catalogue
 from etfetch.manifest import Artifact, Component, Manifest, Part
-from etfetch.platforms import ANY, PLATFORMS
+from etfetch.platforms import ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,27 +142,3 @@ def offer(catalogue: Catalogue, manifest: Manifest, platform: str, variant: str)
 def lists_operators(manifest: Manifest) -> bool:
     """Whether anybody has listed the operators of a release's components."""
     return any(component.operators for component in manifest.components)
-
-
-def elsewhere(catalogue: Catalogue, manifest: Manifest, variant: str, name: str) -> str | None:
-    """Which component gives a delegate or an operator, and where: here, else in the newest release with it.
-
-    `backend_vulkan of executorch 1.0.0 gives it on android-x86_64`, or None if nothing known does.
-    """
-    for release in (manifest, *_newest(catalogue)):
-        for component in release.components:
-            given = name == component.delegate or name in catalogue.operators(release, component)
-            if component.unavailable is None and given:
-                on = [p for p in PLATFORMS if available(release, component.name, p, variant)]
-                where = f"`{component.name}` of {release.package} {release.version}"
-                return f"{where} gives it on {', '.join(on)}"
-    return None
-
-
-def _newest(catalogue: Catalogue) -> Iterator[Manifest]:
-    """Each package's releases, newest first; no pre-releases."""
-    for package in catalogue.packages:
-        for version in catalogue.versions(package):
-            manifest = catalogue.manifest(package, version)
-            if not manifest.prerelease:
-                yield manifest

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from etfetch import offers
+from etfetch import alternatives, offers
 from etfetch.catalogue import Catalogue, Rejection, choose_release
 from etfetch.errors import ResolutionError, did_you_mean
 from etfetch.manifest import Artifact, Component, Manifest, Part
@@ -34,15 +34,6 @@ from etfetch.needs import ModelNeeds
 from etfetch.offers import Candidate, Offer, available, candidates, lists_operators
 from etfetch.platforms import ANY, PLATFORMS
 from etfetch.request import EVERYTHING, KIND_OF_KEY, NAMED, Origin, Request
-
-_PLURALS = {
-    "runtime": "runtime",
-    "backend": "backends",
-    "kernels": "kernels",
-    "library": "libraries",
-    "headers": "headers",
-}
-
 
 _OPTIONAL = ("backend", "kernels", "library")
 _HINT_OWN = (
@@ -151,7 +142,7 @@ def resolve(
     if problems.lines:
         raise ResolutionError(
             f"{manifest.package} {manifest.version} does not give what is asked for",
-            data=[*problems.lines, *_what_exists(manifest, request.platforms)],
+            data=[*problems.lines, *alternatives.what_exists(manifest, request.platforms)],
             hint=problems.hint or "change the request to what exists",
         )
     return Resolution(
@@ -164,18 +155,6 @@ def resolve(
         absences=tuple(_absences(manifest, asked, selections)),
         rejected=(*rejected, *_other_flavours(manifest, selections)),
     )
-
-
-def find(manifest: Manifest, name: str, kind: str | None = None) -> list[Component]:
-    """The components that `name` may mean, within one kind or all: a full name beats short ones."""
-    wanted = _spelling(name)
-    of_kind = [c for c in manifest.components if kind in (None, c.kind)]
-    exact = [c for c in of_kind if _spelling(c.name) == wanted]
-    return exact or [c for c in of_kind if wanted in {_spelling(n) for n in c.names}]
-
-
-def _spelling(name: str) -> str:
-    return name.lower().replace("-", "_")
 
 
 def _identify(
@@ -229,7 +208,7 @@ def _identify_name(
     asked: _Asked,
     problems: _Problems,
 ) -> None:
-    found = find(manifest, name, KIND_OF_KEY.get(key))
+    found = manifest.named(name, KIND_OF_KEY.get(key))
     if len(found) > 1:
         meant = " or ".join(f"`{c.name}` ({c.kind})" for c in found)
         problems.add(f"{where}: `{name}` may mean {meant}; write the full name")
@@ -249,14 +228,14 @@ def _identify_name(
 def _unknown(manifest: Manifest, catalogue: Catalogue, key: str, name: str, where: str) -> list[str]:
     kind = KIND_OF_KEY.get(key)
     known = [n for c in manifest.components if kind in (None, c.kind) for n in c.names]
-    elsewhere = [c for c in manifest.components if _spelling(name) in map(_spelling, c.names)]
+    elsewhere = manifest.named(name)
     label = kind or "component"
     if kind and elsewhere:
         other = elsewhere[0]
         return [f"{where}: `{name}` is no {label} but of kind `{other.kind}`"]
     lines = [f"{where}: no {label} `{name}`{did_you_mean(name, known)}"]
     return lines + [
-        f"`{name}` is in {found}" for found in _releases_with(catalogue, manifest, [(kind, name)])
+        f"`{name}` is in {found}" for found in alternatives.releases_with(catalogue, manifest, [(kind, name)])
     ]
 
 
@@ -273,7 +252,7 @@ def _select(
         if not available(manifest, manifest.runtime.name, platform, request.variant):
             problems.add(
                 f"{platform}: {manifest.package} {manifest.version} has no runtime for it",
-                *_releases_for(catalogue, manifest, platform),
+                *alternatives.releases_for(catalogue, manifest, platform),
             )
             continue
         selection = _Selection(platform, offers.offer(catalogue, manifest, platform, request.variant))
@@ -438,7 +417,7 @@ def _flavour_problem(
     wanted = [(component.kind, component.short) for component in apart]
     lines += [
         f"{found} has them apart"
-        for found in _releases_with(catalogue, manifest, wanted, selection.platform, apart=True)
+        for found in alternatives.releases_with(catalogue, manifest, wanted, selection.platform, apart=True)
     ]
     return lines
 
@@ -530,7 +509,7 @@ def _whereabouts(
                 return (
                     f"`{component.short}` gives it and conflicts with `{rivals[0].short}`, which is asked for"
                 )
-    return offers.elsewhere(catalogue, manifest, request.variant, name) or "no known release has it"
+    return alternatives.giving(catalogue, manifest, request.variant, name) or "no known release has it"
 
 
 def _idle_models(
@@ -615,69 +594,3 @@ def _other_flavours(manifest: Manifest, selections: list[_Selection]) -> Iterato
     for artifact in manifest.artifacts:
         if artifact.flavour and artifact.flavour not in taken:
             yield Rejection(artifact.name, "another flavour gives all that is asked for")
-
-
-def _what_exists(manifest: Manifest, platforms: tuple[str, ...]) -> Iterator[str]:
-    """What the release has, a line for each requested platform it knows, else its platforms."""
-    known = [p for p in platforms if p in manifest.platforms]
-    if not known:
-        yield f"{manifest.package} {manifest.version} is there for {', '.join(manifest.platforms)}"
-    for platform in known:
-        groups = []
-        for kind, plural in _PLURALS.items():
-            shorts = [
-                c.short
-                for c in manifest.components
-                if c.kind == kind
-                and kind != "runtime"
-                and any(available(manifest, c.name, platform, v) for v in ("release", "debug"))
-            ]
-            if shorts:
-                groups.append(f"{plural} {', '.join(sorted(shorts))}")
-        yield f"{platform} has {'; '.join(groups)}"
-
-
-def _releases_for(catalogue: Catalogue, manifest: Manifest, platform: str) -> Iterator[str]:
-    """The newest release of the same package that a platform has a runtime in."""
-    for version in catalogue.versions(manifest.package):
-        other = catalogue.manifest(manifest.package, version)
-        if not other.prerelease and platform in other.platforms:
-            yield f"the newest release for {platform} is {other.package} {version}"
-            return
-
-
-def _releases_with(
-    catalogue: Catalogue,
-    manifest: Manifest,
-    wanted: Sequence[tuple[str | None, str]],
-    platform: str | None = None,
-    *,
-    apart: bool = False,
-) -> Iterator[str]:
-    """The newest release of each package that has all of `wanted` (kind and name), as sentences' subjects.
-
-    With `apart`, each of them must have a part of its own there.
-    """
-    for package in catalogue.packages:
-        for version in catalogue.versions(package):
-            other = catalogue.manifest(package, version)
-            on = [
-                p
-                for p in ([platform] if platform else PLATFORMS)
-                if all(_has(other, kind, name, p, apart=apart) for kind, name in wanted)
-            ]
-            if on and other is not manifest and not other.prerelease:
-                yield f"{package} {version} ({', '.join(on)})"
-                break
-
-
-def _has(manifest: Manifest, kind: str | None, name: str, platform: str, *, apart: bool) -> bool:
-    found = find(manifest, name, kind)
-    if not found:
-        return False
-    if apart:
-        return any(
-            c.part.component == found[0].name and c.artifact.flavour is None
-            for c in candidates(manifest, platform, "release")
-        )
-    return available(manifest, found[0].name, platform, "release")

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from etfetch import offers
+from etfetch import alternatives, offers
 from etfetch.catalogue import Catalogue
 from etfetch.lockfile import Lock
 from etfetch.manifest import Manifest
@@ -193,4 +193,4 @@ class Release:
 
     def elsewhere(self, name: str) -> str | None:
         """Which component gives a delegate or an operator, and where: of this release, else of another."""
-        return offers.elsewhere(self.catalogue, self.manifest, self.lock.request.variant, name)
+        return alternatives.giving(self.catalogue, self.manifest, self.lock.request.variant, name)

@@ -41,6 +41,7 @@ RULES = {
     "metal",
     "needs",
     "offers",
+    "alternatives",
     "modelpaths",
     "verdicts",
     "runtime_errors",

@@ -80,7 +80,7 @@ def test_what_is_asked_for_by_name_is_not_chosen_again(demo: World) -> None:
     assert "  needed by `assets/add.pte`\n" in demo.ok("why", "quick").out
 
 
-def test_model_flags_in_an_empty_folder(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_flags_in_an_empty_folder(world: World) -> None:
     # What the flag names stands in the lock, so that a plain install is the same.
     world.chdir(world.root)
     (world.root / "a [1].pte").write_bytes((MODELS / "b_linear_xnnpack.pte").read_bytes())
@@ -92,6 +92,15 @@ def test_model_flags_in_an_empty_folder(world: World, monkeypatch: pytest.Monkey
     before = world.lock.read_bytes()
     world.ok("lock")
     assert world.lock.read_bytes() == before
+
+
+def test_a_model_flag_through_a_link(world: World) -> None:
+    world.chdir(world.root)
+    (world.root / "a.pte").write_bytes((MODELS / "b_linear_xnnpack.pte").read_bytes())
+    link = world.root.with_name("linked")
+    link.symlink_to(world.root)
+    world.ok("lock", "--model", str(link / "a.pte"), "--platform", "linux-x86_64")
+    assert parse(world.lock.read_text()).request.models == ("a.pte",)
 
 
 def test_model_flags_beside_a_project_file(demo: World) -> None:

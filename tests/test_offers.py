@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etfetch import offers, shelf
+from etfetch import alternatives, offers, shelf
 from etfetch.catalogue import Catalogue
 from etfetch.manifest import Component
 from etfetch.offers import Offer
@@ -119,9 +119,9 @@ def test_delegates() -> None:
 
 def test_where_else() -> None:
     release = CARRIED.manifest("executorch", "1.5.1")
-    said = offers.elsewhere(CARRIED, release, "release", "llama::custom_sdpa.out")
+    said = alternatives.giving(CARRIED, release, "release", "llama::custom_sdpa.out")
     assert said == "`kernels_llm` of executorch 1.4.1 gives it on macos-arm64, ios, ios-simulator"
-    assert offers.elsewhere(CARRIED, release, "release", "myco::relu.out") is None
+    assert alternatives.giving(CARRIED, release, "release", "myco::relu.out") is None
 
 
 def test_every_carried_release_gives_all_its_operators_one_provider() -> None:

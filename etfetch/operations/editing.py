@@ -41,7 +41,7 @@ def init(options: Options, *, dry_run: bool = False) -> Edited:
     proposal = projects.proposal(project.folder, config.this_platform())
     with open_workspace(replace(options, project=str(project.folder))) as workspace:
         manifest = _newest_for(workspace, proposal)
-    kernels = [name for name in _PLATFORM_KERNELS if resolve.find(manifest, name, "kernels")]
+    kernels = [name for name in _PLATFORM_KERNELS if manifest.named(name, "kernels")]
     text = edit.new_file(manifest.package, manifest.version, proposal.platforms, proposal.backends, kernels)
     path = project.folder / projects.TOML
     if not dry_run:
@@ -111,7 +111,7 @@ def _editable(workspace: Workspace) -> tuple[ProjectFile, Request]:
 
 def _place_of(manifest: Manifest, name: str) -> tuple[str, str]:
     """The key that a name belongs under, and the word to write there."""
-    found = resolve.find(manifest, name)
+    found = manifest.named(name)
     if len(found) > 1:
         meant = " or ".join(f"`{c.name}`" for c in found)
         raise UsageError(f"`{name}` may mean {meant}", hint="write the full name")
@@ -138,7 +138,7 @@ def _by_kind(components: Sequence[Component]) -> list[tuple[str, str]]:
 
 def _spellings(manifest: Manifest, name: str) -> set[str]:
     """Every word under which a request may hold a component: `optimized` and `kernels_optimized`."""
-    found = resolve.find(manifest, name)
+    found = manifest.named(name)
     return {name.lower(), *(word.lower() for component in found for word in component.names)}
 
 

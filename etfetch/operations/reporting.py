@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from etfetch import config, installer, lockfile, offers, resolve
+from etfetch import config, installer, lockfile, offers
 from etfetch.catalogue import choose_release, is_newer
 from etfetch.config import Options
 from etfetch.errors import ResolutionError, TreeError, did_you_mean
@@ -77,7 +77,7 @@ def why(options: Options, name: str) -> Explanation:
         request = config.request_of(workspace.project, options, older.request if older else None)
         models = locking.models_of(workspace, request, older)
         resolution = locking.resolution_of(workspace, request, models, older)
-        found = resolve.find(resolution.manifest, name)
+        found = resolution.manifest.named(name)
         if not found:
             return _unknown(resolution, name)
         lines: list[str] = []
