@@ -9,6 +9,8 @@ demo: $(VENV)/installed
 	@echo "== install what examples/linux-runner asks for"
 	cd examples/linux-runner && ../../$(BIN)/etfetch install
 	cd examples/linux-runner && ../../$(BIN)/etfetch list
+	@echo "== will the models run?"
+	cd examples/linux-runner && ../../$(BIN)/etfetch check
 	@echo "== a second run has nothing to do"
 	cd examples/linux-runner && ../../$(BIN)/etfetch install
 	@if command -v c++ >/dev/null; then \

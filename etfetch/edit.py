@@ -40,28 +40,19 @@ def with_json_names(text: str, changes: Mapping[str, Sequence[str]]) -> str:
     return json.dumps(values, indent=_indentation(text), ensure_ascii=False) + end
 
 
-def new_file(
-    package: str,
-    version: str,
-    platforms: Sequence[str],
-    backends: Sequence[str],
-    kernels: Sequence[str],
-) -> str:
-    """The `etfetch.toml` that `etfetch init` writes."""
+def new_file(package: str, version: str, lists: Mapping[str, Sequence[str]]) -> str:
+    """The `etfetch.toml` that `etfetch init` writes; `lists` are its keys that hold several names."""
     lines = [
         "# What this project needs of ExecuTorch. `etfetch install` puts it into third-party/.",
         f'package = "{package}"',
         f'version = "{version}"',
-        f"platforms = {_inline(platforms)}",
-        f"backends = {_inline(backends)}",
+        *(f"{key} = {_inline(values)}" for key, values in lists.items()),
     ]
-    if kernels:
-        lines.append(f"kernels = {_inline(kernels)}")
     return "\n".join(lines) + "\n"
 
 
 def _inline(values: Sequence[str]) -> str:
-    return "[" + ", ".join(f'"{value}"' for value in values) + "]"
+    return "[" + ", ".join(tomlkit.string(value).as_string() for value in values) + "]"
 
 
 def _change_array(array: object, values: Sequence[str]) -> None:

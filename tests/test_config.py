@@ -9,7 +9,9 @@ import pytest
 from etfetch import config
 from etfetch.config import Options
 from etfetch.errors import ConfigError, EtfetchError, UsageError
+from etfetch.lockfile import parse
 from etfetch.request import Request, find_line, normal_specifier, parse_requirement
+from tests.test_program import MODELS
 from tests.world import REQUEST, World
 
 
@@ -288,6 +290,22 @@ def test_find_line(text: str, key: str, value: str | None, line: int | None) -> 
 
 
 # What `init` finds
+
+
+def test_init_with_models(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "this_platform", lambda: "linux-x86_64")
+    world.chdir(world.root)
+    for name in ("b.pte", "assets/deep/a.pte", "[x]/c.pte", "node_modules/lib/d.pte"):
+        path = world.project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((MODELS / "b_linear_xnnpack.pte").read_bytes())
+    ran = world.ok("init")
+    assert ran.err.startswith("found models: [x]/c.pte, assets/deep/a.pte, b.pte\n")
+    assert ran.out.splitlines()[-1] == 'models = ["*.pte", "[[]x]/**/*.pte", "assets/**/*.pte"]'
+    world.ok("lock")
+    lock = parse(world.lock.read_text())
+    assert [model.path for model in lock.models] == ["[x]/c.pte", "assets/deep/a.pte", "b.pte"]
+
 
 REACT = '{"dependencies": {"react-native": "0.80"}}'
 

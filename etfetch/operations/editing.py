@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from etfetch import config, edit, installer, projects, resolve
+from etfetch import config, edit, installer, modelfile, modelpaths, projects, resolve
 from etfetch.catalogue import choose_release
 from etfetch.config import Options
 from etfetch.errors import ConfigError, UsageError, did_you_mean
@@ -41,13 +41,24 @@ def init(options: Options, *, dry_run: bool = False) -> Edited:
     proposal = projects.proposal(project.folder, config.this_platform())
     with open_workspace(replace(options, project=str(project.folder))) as workspace:
         manifest = _newest_for(workspace, proposal)
-    kernels = [name for name in _PLATFORM_KERNELS if manifest.named(name, "kernels")]
-    text = edit.new_file(manifest.package, manifest.version, proposal.platforms, proposal.backends, kernels)
+    models = [name for name, _ in modelfile.search(project.folder, ["**/*.pte"]).files]
+    lists = {"platforms": proposal.platforms, **_wanted(manifest, proposal, models)}
+    text = edit.new_file(manifest.package, manifest.version, lists)
     path = project.folder / projects.TOML
     if not dry_run:
         installer.write_text(path, text)
-    found = f"found {proposal.found}" if proposal.found else "found nothing that says more"
-    return Edited(path, (found,), text)
+    found = [proposal.found] if proposal.found else []
+    found += [f"models: {', '.join(models)}"] if models else []
+    return Edited(path, tuple(f"found {one}" for one in found or ["nothing that says more"]), text)
+
+
+def _wanted(manifest: Manifest, proposal: Proposal, models: Sequence[str]) -> dict[str, Sequence[str]]:
+    """What the models need, by a pattern for each folder that has some; without models a first guess."""
+    if models:
+        folders = sorted({name.partition("/")[0] if "/" in name else "" for name in models})
+        return {"models": [f"{modelpaths.literal(one)}/**/*.pte" if one else "*.pte" for one in folders]}
+    kernels = [name for name in _PLATFORM_KERNELS if manifest.named(name, "kernels")]
+    return {"backends": proposal.backends, **({"kernels": kernels} if kernels else {})}
 
 
 def add(options: Options, names: Sequence[str]) -> Edited:
