@@ -386,8 +386,12 @@ def _verdict_json(verdict: Verdict) -> dict[str, object]:
 def _tell_verdicts(checked: Checked, failing: Sequence[Verdict], speaker: Console) -> None:
     from etfetch import runtime_errors
 
-    rows = [row for verdict in checked.verdicts for row in _verdict_rows(verdict)]
-    speaker.table(("model", "platform", "method", "verdict", "needs", "given by"), rows)
+    for model in dict.fromkeys(verdict.model for verdict in checked.verdicts):
+        speaker.data(model)
+        rows = [
+            row for verdict in checked.verdicts if verdict.model == model for row in _verdict_rows(verdict)
+        ]
+        speaker.table(("platform", "method", "verdict", "needs", "given by"), rows)
     for path, keys in checked.data.items():
         speaker.say(f"note: `{path}` needs a `.ptd` beside it; it has to hold {counted(len(keys), 'key')}:")
         for key in keys:
@@ -400,9 +404,12 @@ def _tell_verdicts(checked: Checked, failing: Sequence[Verdict], speaker: Consol
     for error in dict.fromkeys(v.error for v in failing if v.error):
         found = runtime_errors.find(error)
         speaker.say(f"{found.hexadecimal} {found.name}: {found.meaning}")
+    lacking: dict[tuple[str, str | None], list[str]] = {}
     for platform, name, elsewhere in checked.hopeless:
+        lacking.setdefault((platform, elsewhere), []).append(f"`{name}`")
+    for (platform, elsewhere), names in lacking.items():
         more = f"; {elsewhere}" if elsewhere else ""
-        speaker.say(f"  nothing of {checked.release} gives `{name}` on {platform}{more}")
+        speaker.say(f"  nothing of {checked.release} gives {', '.join(names)} on {platform}{more}")
     add = dict.fromkeys(name for verdict in failing for name in verdict.add)
     if add:
         speaker.say(f"hint: run `etfetch add {' '.join(add)}`, then `etfetch install`")
@@ -423,9 +430,9 @@ def _verdict_rows(verdict: Verdict) -> list[tuple[str, ...]]:
     for giver, names in verdict.given:
         shown = names if len(names) <= _FEW else [counted(len(names), "operator")]
         needs += [(name, giver) for name in shown]
-    head = (verdict.model, verdict.platform, verdict.method, verdict.error and f"FAILS {verdict.error}")
     first, *more = needs or [("", "")]
-    return [(*head[:3], head[3] or "runs", *first), *(("", "", "", "", *need) for need in more)]
+    said = "runs" if verdict.runs else f"FAILS {verdict.error}"
+    return [(verdict.platform, verdict.method, said, *first), *(("", "", "", *need) for need in more)]
 
 
 def _explain(parsed: argparse.Namespace, options: Options, speaker: Console) -> int:

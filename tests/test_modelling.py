@@ -379,11 +379,12 @@ def test_what_is_no_program(demo: World) -> None:
 def test_check_takes_the_models_of_the_project(demo: World) -> None:
     demo.ok("install")
     ran = demo.ok("check")
-    assert "assets/add.pte  linux-x86_64  forward  runs" in ran.out
+    assert ran.out.startswith("assets/add.pte\nplatform      method   verdict  needs          given by\n")
+    assert "\nlinux-x86_64  forward  runs     demo::add.out  kernels_plain\n" in ran.out
     _put(demo, "more", DELEGATES)
     ran = demo.run("check")
     assert ran.code == 11
-    assert "assets/more.pte  linux-x86_64  forward  FAILS 0x20" in ran.out
+    assert "\nlinux-x86_64  forward  FAILS 0x20  FastBackend    nothing\n" in ran.out
 
 
 def test_check_without_any_model(world: World) -> None:
