@@ -24,11 +24,12 @@ _LONGEST_POINTER = 1024
 class Found:
     """What patterns match: `files` by their paths relative to the folder that was searched, sorted.
 
-    `unmatched` are the patterns that match nothing. `folders` are those in which a new file would be found.
+    `unmatched` are the patterns that match nothing. Of `places`, files and folders, there or not, one would
+    have another size or time if another search could find something else.
     """
 
     files: tuple[tuple[str, Path], ...]
-    folders: tuple[Path, ...]
+    places: tuple[Path, ...]
     unmatched: tuple[str, ...]
 
 
@@ -38,7 +39,7 @@ def search(root: Path, patterns: Sequence[str]) -> Found:
     `patterns` are relative to `root`, with `/`. `ConfigError` for a file whose name a lock cannot hold.
     """
     files: dict[str, Path] = {}
-    folders: dict[Path, None] = {}
+    places: set[Path] = set()
     unmatched = []
     for pattern in patterns:
         names = _glob(root, pattern)
@@ -46,8 +47,8 @@ def search(root: Path, patterns: Sequence[str]) -> Found:
             unmatched.append(pattern)
         for name in names:
             files[_checked(name)] = root / name
-        folders.update(dict.fromkeys(_searched(root, pattern)))
-    return Found(tuple(sorted(files.items())), tuple(sorted(folders)), tuple(unmatched))
+        places.update(_searched(root, pattern), files.values())
+    return Found(tuple(sorted(files.items())), tuple(sorted(places)), tuple(unmatched))
 
 
 def matches(path: str, patterns: Sequence[str]) -> bool:
@@ -115,7 +116,9 @@ def _not_searched(pattern: str) -> str | None:
 
 
 def _searched(root: Path, pattern: str) -> list[Path]:
-    """The folders that were looked through: where the next part of the pattern may match something else."""
+    """Where something else might match: the folders that were looked through, or the file that was named."""
+    if not modelpaths.MAGIC & set(pattern):
+        return [root / pattern]
     parts = pattern.split("/")
     found: list[Path] = []
     for number, part in enumerate(parts):

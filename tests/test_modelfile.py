@@ -67,7 +67,6 @@ def test_patterns_without_a_file(tree: Path) -> None:
 @pytest.mark.parametrize(
     ("pattern", "folders"),
     [
-        ("a.pte", []),
         ("*.pte", ["."]),
         ("assets/*.pte", ["assets"]),
         ("assets/*/f.pte", ["assets"]),
@@ -79,7 +78,14 @@ def test_patterns_without_a_file(tree: Path) -> None:
 )
 def test_the_folders_where_another_would_be_found(tree: Path, pattern: str, folders: list[str]) -> None:
     found = modelfile.search(tree, [pattern])
-    assert [path.relative_to(tree).as_posix() for path in found.folders] == folders
+    searched = set(found.places) - {path for _, path in found.files}
+    assert sorted(path.relative_to(tree).as_posix() for path in searched) == folders
+    assert {path for _, path in found.files} <= set(found.places)
+
+
+def test_a_named_file_is_looked_for_whether_it_is_there_or_not(tree: Path) -> None:
+    assert modelfile.search(tree, ["a.pte"]).places == (tree / "a.pte",)
+    assert modelfile.search(tree, ["b.pte"]).places == (tree / "b.pte",)
 
 
 def test_a_name_that_a_lock_cannot_hold(tree: Path) -> None:

@@ -252,6 +252,17 @@ def test_what_changes_models_ends_the_short_cut(demo: World) -> None:
     seen("a model that went away")
 
 
+def test_a_named_model_that_appears_ends_it(demo: World) -> None:
+    demo.write(REQUEST.replace("**/*.pte", "add.pte"))
+    demo.ok("install")
+    model = demo.project / "assets/add.pte"
+    model.unlink()
+    demo.ok("install")
+    assert _summary(demo) is not None
+    _put(demo, "add", DELEGATES)
+    assert _summary(demo) is None
+
+
 def test_another_pattern_ends_the_short_cut(demo: World) -> None:
     demo.ok("install")
     demo.write(REQUEST.replace("**/", ""))

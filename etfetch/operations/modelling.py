@@ -9,7 +9,7 @@ from pathlib import Path
 from etfetch import config, modelfile, needs
 from etfetch.errors import ConfigError, ModelError
 from etfetch.modelfile import Found
-from etfetch.needs import ModelNeeds, Models
+from etfetch.needs import ModelNeeds, Models, Provided
 from etfetch.operations.workspace import Workspace
 from etfetch.program import Model
 from etfetch.request import Request
@@ -34,12 +34,13 @@ def look(
     for pattern in found.unmatched:
         if not any(modelfile.matches(one.path, [pattern]) for one in kept):
             raise _unmatched(workspace, folder, pattern)
+    provided = config.provided(workspace.project)
     here = [
         replace(one, sha256=modelfile.sha256_of(file)) if digests else one
         for path, file in found.files
-        if (one := _needs(workspace, path, file, locked)) is not None
+        if (one := _needs(path, file, provided, locked)) is not None
     ]
-    return Models(tuple(here), kept, (*found.folders, *(file for _, file in found.files)))
+    return Models(tuple(here), kept, found.places)
 
 
 def refuse_graph(path: str, model: Model) -> None:
@@ -51,7 +52,7 @@ def refuse_graph(path: str, model: Model) -> None:
         )
 
 
-def _needs(workspace: Workspace, path: str, file: Path, locked: Sequence[ModelNeeds]) -> ModelNeeds | None:
+def _needs(path: str, file: Path, provided: Provided, locked: Sequence[ModelNeeds]) -> ModelNeeds | None:
     """One model's needs; None for a file of data, which needs nothing."""
     pointed = modelfile.pointed_to(file)
     if pointed is not None:
@@ -63,7 +64,7 @@ def _needs(workspace: Workspace, path: str, file: Path, locked: Sequence[ModelNe
     refuse_graph(path, model)
     if model.format == "ptd":
         return None
-    return needs.of(path, model, config.provided(workspace.project))
+    return needs.of(path, model, provided)
 
 
 def _absent(found: Found, request: Request, locked: Sequence[ModelNeeds]) -> tuple[ModelNeeds, ...]:
