@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from etfetch import config, digest, generate, installer, shelf
+from etfetch import config, digest, generate, installer
 from etfetch.config import Options
 from etfetch.errors import ConfigError, UsageError, did_you_mean
 from etfetch.generate import GeneratedFile, Material
@@ -90,6 +90,9 @@ def _files(
 
 def _operators(workspace: Workspace, lock: Lock) -> dict[str, frozenset[str]]:
     """The operator sets that a lock names, as far as etfetch or the project has them: nobody is asked."""
+    # Most installs generate nothing that needs a catalogue, which takes 10 ms to import.
+    from etfetch import shelf
+
     known = shelf.load(workspace.project.folder).operator_sets
     wanted = {name for component in lock.components for name in component.operators}
     return {name: frozenset(known[name].split()) for name in wanted & set(known)}
