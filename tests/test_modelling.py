@@ -156,7 +156,7 @@ def test_what_the_app_brings_itself(demo: World) -> None:
 
 def test_a_model_that_needs_more_makes_the_lock_stale(demo: World) -> None:
     demo.ok("install")
-    before = demo.lock.read_bytes()
+    before, asked = demo.lock.read_bytes(), len(demo.server.requests)
     _put(demo, "add", DELEGATES)
     for words in (["install", "--locked"], ["lock", "--check"]):
         ran = demo.run(*words)
@@ -171,7 +171,7 @@ def test_a_model_that_needs_more_makes_the_lock_stale(demo: World) -> None:
     demo.setenv(CI="1")
     assert demo.run("install").code == 3
     demo.delenv("CI")
-    assert demo.lock.read_bytes() == before
+    assert (demo.lock.read_bytes(), len(demo.server.requests)) == (before, asked)
     demo.ok("install")
     assert _components(demo) == {"backend_fast", "kernels_plain"}
     demo.ok("lock", "--check")
@@ -303,9 +303,28 @@ def test_a_pattern_that_nothing_matches(demo: World) -> None:
     assert ran.err == (
         "error: etfetch.toml:4: models: no file matches `assets/**/*.pte`\n"
         f"  looked in {demo.project}\n"
-        "hint: correct `models`; `etfetch install --frozen` takes the lock as it is\n"
+        "hint: correct `models`\n"
     )
     assert demo.server.requests == []
+
+
+def test_a_model_flag_that_names_no_file(world: World) -> None:
+    world.chdir(world.root)
+    ran = world.run("install", "--model", "nope.pte", "--platform", "linux-x86_64")
+    assert ran.code == 2
+    assert ran.err == (
+        "error: the command line: no file matches `nope.pte`\n"
+        f"  looked in {world.root}\n"
+        "hint: name another file with `--model`\n"
+    )
+
+
+def test_a_lock_is_no_help_for_a_new_pattern(demo: World) -> None:
+    demo.ok("install")
+    demo.write(REQUEST.replace("assets", "missing"))
+    ran = demo.run("install")
+    assert ran.code == 2
+    assert ran.err.endswith("hint: correct `models`; `etfetch install --frozen` takes the lock as it is\n")
 
 
 def test_a_pointer_of_git_lfs_stands_for_the_model(demo: World) -> None:
@@ -357,6 +376,7 @@ def test_what_cannot_be_had(demo: World, data: bytes, message: str) -> None:
         in ran.err
     )
     assert not demo.lock.exists()
+    assert demo.server.requests == []
 
 
 def test_what_conflicts_with_what_is_asked_for(demo: World) -> None:

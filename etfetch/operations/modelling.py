@@ -76,8 +76,7 @@ def _absent(found: Found, request: Request, locked: Sequence[ModelNeeds]) -> tup
 
 def _unmatched(workspace: Workspace, folder: Path, pattern: str) -> ConfigError:
     where = config.origin_of(workspace.project).where("models", pattern)
-    return ConfigError(
-        f"{where}: no file matches `{pattern}`",
-        data=[f"looked in {folder}"],
-        hint="correct `models`; `etfetch install --frozen` takes the lock as it is",
-    )
+    hint = "correct `models`" if workspace.project.file else "name another file with `--model`"
+    if workspace.lock_path.exists():
+        hint += "; `etfetch install --frozen` takes the lock as it is"
+    return ConfigError(f"{where}: no file matches `{pattern}`", data=[f"looked in {folder}"], hint=hint)
