@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import etfetch
+from tests import demo_models
 from tests.world import World
 
 
@@ -40,6 +41,16 @@ def test_another_destination_and_cache(world: World) -> None:
     assert etfetch.verify(project=world.project, destination=target) == 5
     assert not world.cache.exists()
     assert not world.destination.exists()
+
+
+def test_what_models_need(world: World) -> None:
+    model = world.root / "m.pte"
+    model.write_bytes(demo_models.delegates())
+    report = etfetch.install("demo==1.0.0", project=world.project, platforms=["linux-x86_64"], models=[model])
+    names = {component.name for component in report.lock.components}
+    assert names == {"runtime", "headers", "backend_fast", "kernels_plain"}
+    again = etfetch.lock("demo==1.0.0", project=world.project, platforms=["linux-x86_64"], models=[model])
+    assert again == report.lock
 
 
 def test_failures_are_exceptions_with_the_exit_code(world: World) -> None:
