@@ -415,7 +415,8 @@ def _tell_verdicts(checked: Checked, failing: Sequence[Verdict], speaker: Consol
         speaker.say(f"hint: run `etfetch add {' '.join(add)}`, then `etfetch install`")
     elif checked.hopeless:
         speaker.say(
-            "hint: name the app's own operators in `provided-operators`, or export for another backend"
+            "hint: what the app registers itself stands in `provided-operators` or `provided-delegates`; "
+            "else export for another backend, or judge fewer platforms with `--platform`"
         )
 
 
