@@ -289,6 +289,15 @@ def test_the_list_is_that_of_the_locked_release(locked: World) -> None:
     assert {answer["state"] for answer in graph["answers"]} == {"covered", "known to fail", "not known"}
 
 
+def test_metal_is_asked_of_named_graphs(world: World) -> None:
+    # Once it said "nothing is known to fail" of nothing.
+    ran = world.run("check", "--backend", "metal")
+    assert ran.code == 2
+    assert ran.err == (
+        "error: no exported graph is named\nhint: run `etfetch check MODEL.pt2 --backend metal`\n"
+    )
+
+
 def test_metal_is_asked_of_graphs_alone(world: World) -> None:
     ran = world.run("check", str(MODELS / "a_add_portable.pte"), "--backend", "metal")
     assert ran.code == 4

@@ -97,8 +97,11 @@ def lowering(options: Options, paths: Sequence[str]) -> list[Lowering]:
     """`etfetch check MODEL.pt2 --backend metal`: what would stop the export.
 
     By the list of the locked release, where there is a lock and the list is known, else by the newest.
-    `ModelError` for a file that is no exported graph.
+    `UsageError` for no file at all, `ModelError` for one that is no exported graph.
     """
+    if not paths:
+        # A project's `models` are programs, of which nothing can be decided any more.
+        raise UsageError("no exported graph is named", hint="run `etfetch check MODEL.pt2 --backend metal`")
     with open_workspace(options) as workspace:
         lock = workspace.read_lock()
     data = shelf.backend_data("metal")
