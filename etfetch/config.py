@@ -10,7 +10,6 @@ platforms are the library's, and what flags and environment name is only what is
 from __future__ import annotations
 
 import os
-import posixpath
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -193,7 +192,10 @@ def provided(project: Project) -> Provided:
     """What the app registers itself."""
     if project.file is None:
         return Provided()
-    table = table_of(project.file)
+    return _provided(table_of(project.file))
+
+
+def _provided(table: Table) -> Provided:
     return Provided(table.strings("provided-operators"), table.strings("provided-delegates"))
 
 
@@ -216,11 +218,10 @@ def _from_file(file: ProjectFile) -> Request:
         libraries=_unique(table.strings("libraries")),
         extras=_unique(table.strings("extras")),
         features=_unique(table.strings("features")),
-        models=_patterns(file, table),
+        models=modelpaths.patterns(table),
     )
     table.optional_string("destination")
-    table.strings("provided-operators")
-    table.strings("provided-delegates")
+    _provided(table)
     mirror = table.table("mirror")
     mirror.strings("urls")
     mirror.done()
@@ -269,22 +270,11 @@ def _choices(found: Library, block: Block, home: Path) -> Choices:
         )
     file = ProjectFile(block.path, block.value, _from_key_on(block.text, found.key))
     chosen = library.choices(found, table_of(file))
-    models = _patterns(file, table_of(file))
-    if models and block.path.parent != home:
-        # An app of a workspace, whose lock stands above it.
-        folder = _pattern_of(str(block.path.parent), home)
-        models = tuple(f"{folder}/{pattern}" for pattern in models)
-    return replace(chosen, models=models)
-
-
-def _patterns(file: ProjectFile, table: Table) -> tuple[str, ...]:
-    """The patterns of `models`, each in one spelling."""
-    patterns = table.strings("models")
-    for pattern in patterns:
-        problem = modelpaths.pattern_problem(pattern)
-        if problem:
-            raise wrong(file, "models", f"`{pattern}`: {problem}")
-    return _unique([posixpath.normpath(pattern) for pattern in patterns])
+    if not chosen.models or block.path.parent == home:
+        return chosen
+    # An app of a workspace, whose lock stands above it.
+    folder = _pattern_of(str(block.path.parent), home)
+    return replace(chosen, models=tuple(f"{folder}/{pattern}" for pattern in chosen.models))
 
 
 def _named_models(project: Project, options: Options) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from etfetch import paths
+from etfetch import modelpaths, paths
 from etfetch.errors import did_you_mean
 from etfetch.tables import Table
 
@@ -86,7 +86,7 @@ class Library:
 class Choices:
     """What apps chose: names by the keys of a request, and the values that are passed on as they are.
 
-    `models` are the patterns of their models.
+    `models` are the patterns of their models, relative to the `package.json` that names them.
     """
 
     names: Mapping[str, tuple[str, ...]]
@@ -115,7 +115,7 @@ def choices(library: Library, block: Table) -> Choices:
     """Read one app's block. Empty lists and `null` ask for nothing."""
     names = {key: tuple(sorted(set(block.strings(word)))) for key, word in KEYS_OF_BLOCK.items()}
     passed = {key: block.value(key) for key in library.passed if block.has(key)}
-    models = block.strings("models")
+    models = modelpaths.patterns(block)
     block.done()
     return Choices(names, passed, models)
 

@@ -263,19 +263,10 @@ def _read_request(table: Table) -> Request:
         libraries=table.strings("libraries"),
         extras=table.strings("extras"),
         features=table.strings("features"),
-        models=_read_patterns(table),
+        models=modelpaths.patterns(table),
     )
     table.done()
     return request
-
-
-def _read_patterns(table: Table) -> tuple[str, ...]:
-    patterns = table.strings("models")
-    for pattern in patterns:
-        problem = modelpaths.pattern_problem(pattern)
-        if problem:
-            raise table.fail("models", f"`{pattern}`: {problem}")
-    return patterns
 
 
 def _read_model(table: Table) -> ModelNeeds:

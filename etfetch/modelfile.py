@@ -47,7 +47,8 @@ def search(root: Path, patterns: Sequence[str]) -> Found:
             unmatched.append(pattern)
         for name in names:
             files[_checked(name)] = root / name
-        places.update(_searched(root, pattern), files.values())
+        places.update(_searched(root, pattern))
+    places.update(files.values())
     return Found(tuple(sorted(files.items())), tuple(sorted(places)), tuple(unmatched))
 
 

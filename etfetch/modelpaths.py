@@ -6,16 +6,27 @@ need not stand below its native project.
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from etfetch import paths
+from etfetch.tables import Table
 
 MAGIC = frozenset("*?[")
 """What makes a text a pattern and not a name."""
 
 
-def pattern_problem(pattern: str) -> str | None:
-    """Why a text is no pattern for models, or None."""
+def patterns(table: Table) -> tuple[str, ...]:
+    """Read `models` of a project file, an app's block or a lock: checked, sorted, each in one spelling."""
+    found = table.strings("models")
+    for pattern in found:
+        reason = _pattern_problem(pattern)
+        if reason:
+            raise table.fail("models", f"`{pattern}`: {reason}")
+    return tuple(sorted({posixpath.normpath(pattern) for pattern in found}))
+
+
+def _pattern_problem(pattern: str) -> str | None:
     if "\\" in pattern:
         return "a backslash separates folders on Windows only; write `/`"
     if not pattern or pattern.startswith(("/", "~")) or re.match(r"[A-Za-z]:", pattern):

@@ -82,11 +82,11 @@ class Watch:
     """
 
     lock: str
-    choices: tuple[str, ...]
-    files: tuple[str, ...]
-    folders: tuple[str, ...]
-    variables: tuple[str, ...]
-    times: tuple[str, ...]
+    choices: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

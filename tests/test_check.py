@@ -12,7 +12,7 @@ from etfetch.cache import Cache
 from etfetch.needs import Provided
 from etfetch.program import Delegate, Method, Model
 from etfetch.verdicts import Registered
-from tests.test_program import MODELS
+from tests.demo_models import MODELS
 from tests.world import World
 
 MIXED = "b_mixed_xnnpack_plus_cumsum.pte"

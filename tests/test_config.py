@@ -11,7 +11,7 @@ from etfetch.config import Options
 from etfetch.errors import ConfigError, EtfetchError, UsageError
 from etfetch.lockfile import parse
 from etfetch.request import Request, find_line, normal_specifier, parse_requirement
-from tests.test_program import MODELS
+from tests.demo_models import MODELS
 from tests.world import REQUEST, World
 
 

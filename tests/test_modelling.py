@@ -12,8 +12,8 @@ from etfetch import digest, uptodate
 from etfetch.lockfile import parse
 from tests import demo_models
 from tests.apps import KEY, NAME, App, flags, write_package
+from tests.demo_models import MODELS
 from tests.test_modelfile import POINTER
-from tests.test_program import MODELS
 from tests.test_uptodate import _summary
 from tests.world import World
 

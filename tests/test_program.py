@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from etfetch import modelfile, program
 from etfetch.errors import ModelError
 from etfetch.program import Model
+from tests.demo_models import MODELS
 from tests.world import World
 
-MODELS = Path(__file__).parent / "models"
 TRUTH: list[dict[str, Any]] = json.loads((MODELS / "truth.json").read_text())
 OTHERS = {entry["file"]: entry for entry in json.loads((MODELS / "truth_other_formats.json").read_text())}
 MALFORMED: dict[str, dict[str, Any]] = json.loads((MODELS / "malformed/malformed.json").read_text())

@@ -12,8 +12,9 @@ import pytest
 
 from etfetch import lockfile
 from tests import native
+from tests.demo_models import MODELS
 from tests.programs import need
-from tests.test_program import MODELS, TRUTH
+from tests.test_program import TRUTH
 from tests.world import World
 
 pytestmark = pytest.mark.registry

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_program import MODELS
+from tests.demo_models import MODELS
 from tests.world import World, snapshot
 
 pytestmark = pytest.mark.registry

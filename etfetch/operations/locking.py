@@ -70,15 +70,21 @@ def answer(workspace: Workspace, *, locked: bool = False, frozen: bool = False) 
 
 
 def make(
-    workspace: Workspace, request: Request, models: Models, older: Lock | None, *, incomplete: bool = False
+    workspace: Workspace,
+    request: Request,
+    models: Models,
+    older: Lock | None,
+    *,
+    incomplete: bool = False,
+    upgrade: bool = False,
 ) -> Answer:
     """Resolve a request and lock the answer. Digests that a lock already pinned stay pinned.
 
-    So does the release, while the request is the same and only its models changed. `OfflineError` when
-    digests would have to be asked for and the network may not be used; with `incomplete` the answer is then
-    without those archives.
+    So does the release while the request is the same, unless `upgrade`. `OfflineError` when digests would
+    have to be asked for and the network may not be used; with `incomplete` the answer is then without
+    those archives.
     """
-    resolution = resolution_of(workspace, request, models, older)
+    resolution = resolution_of(workspace, request, models, None if upgrade else older)
     _check_flags(workspace, resolution.manifest)
     undigested = _undigested(workspace, resolution, older) if incomplete and not workspace.may_ask else []
     if undigested:
@@ -94,9 +100,7 @@ def lock(options: config.Options, *, upgrade: bool = False) -> Answer:
         older = workspace.read_lock()
         request = config.request_of(workspace.project, options, older.request if older else None)
         models = models_of(workspace, request, older, digests=True, forget=True)
-        resolution = resolution_of(workspace, request, models, None if upgrade else older)
-        _check_flags(workspace, resolution.manifest)
-        made = _locked(workspace, resolution, models, older)
+        made = make(workspace, request, models, older, upgrade=upgrade)
         installer.write_text(workspace.lock_path, lockfile.render(made.lock))
         return made
 
@@ -108,14 +112,12 @@ def check(options: config.Options) -> Lock:
         if older is None:
             raise _missing(workspace)
         request = config.request_of(workspace.project, options, older.request)
-        models = models_of(workspace, request, older)
-        changes = _changes(request, models, older)
+        changes = _changes(request, models_of(workspace, request, older), older)
         if changes:
             raise _outdated(workspace, changes)
         # Digests apart, they need the same: a lock that need not be written again is up to date.
-        models = replace(models, here=older.models, kept=())
-        resolution = resolution_of(workspace, request, models, older)
-        made = _locked(workspace, resolution, models, older)
+        models = Models(older.models)
+        made = _locked(workspace, resolution_of(workspace, request, models, older), models, older)
         if made.lock != older:
             raise LockOutdatedError(
                 f"`{workspace.lock_path.name}` is not what {_release(older)} is known to be",

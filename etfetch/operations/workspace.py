@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,17 +139,21 @@ class Workspace:
 
         `models` are the models, and the folders they were searched in.
         """
-        project, app = self.project, self.project.consumer
-        if not models and app is None:
+        library, app = self.project.library, self.project.consumer
+        if app is None and not models:
             return None
-        older = (stand_in.name for stand_in in project.library.stand_ins) if project.library else ()
-        return Watch(
-            lock=_relative(self.lock_path, project.folder.resolve()),
-            choices=tuple(str(block.path) for block in app.blocks) if app else (),
-            files=tuple(str(path) for path in app.files) if app else (),
-            folders=tuple(str(path) for path in app.folders or ()) if app else (),
-            variables=(*consumer.VARIABLES, *older) if app else (),
+        watch = Watch(
+            lock=_relative(self.lock_path, self.project.folder.resolve()),
             times=tuple(os.path.abspath(path) for path in models or ()),
+        )
+        if library is None or app is None:
+            return watch
+        return replace(
+            watch,
+            choices=tuple(str(block.path) for block in app.blocks),
+            files=tuple(str(path) for path in app.files),
+            folders=tuple(str(path) for path in app.folders or ()),
+            variables=(*consumer.VARIABLES, *(stand_in.name for stand_in in library.stand_ins)),
         )
 
     def inputs(self, lock: Lock, models: Sequence[Path] | None) -> str:
